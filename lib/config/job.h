@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/corpus/order.h"
+#include "lib/corpus/source.h"
+#include "lib/delivery/place.h"
+#include "lib/delivery/times.h"
+#include "lib/encode/encoder.h"
+#include "lib/packing/settings.h"
+
+// The only user of yaml-cpp. A job file is read whole and every mistake is told at once.
+
+namespace packline {
+
+// Raised by any change that alters packs for the same job.
+constexpr std::uint32_t kStreamVersion = 1;
+
+enum class BadRecord : std::uint8_t { kQuarantine, kStop };
+
+struct DeliverSettings {
+  std::uint32_t dp_size = 1;
+  std::uint32_t ranks_per_dp_rank = 1;
+  std::uint32_t packs_per_optimizer_step = 1;
+  std::uint32_t window_credit = 4;
+  DeliveryTimes times;
+};
+
+struct LineSettings {
+  std::vector<std::string> producers, sinks;  // base addresses; both empty: made by `packline run`
+  bool bind_any = false;                      // line.bind: any
+};
+
+// A job, checked: every value is in range and every path absolute.
+struct Job {
+  std::string file;  // as given
+  std::string name;
+  std::uint64_t seed = 0;
+  std::uint64_t epochs = 1;  // kContinuous
+  std::string state;         // folder, absolute
+  std::vector<SourceSettings> sources;
+  ShuffleSettings shuffle;
+  std::uint32_t lanes = 4;
+  BadRecord on_bad_record = BadRecord::kQuarantine;
+  EncodeSettings encode;
+  PackSettings pack;  // seed and dp_size_multiple filled in
+  DeliverSettings deliver;
+  LineSettings line;
+
+  // Every setting that determines the stream as (key, short value), in one fixed order; values over
+  // 24 bytes are given by their hash. Needs the sources' content and the encoder's identity, so it
+  // is filled by identify(); its hash is the fingerprint.
+  std::vector<std::pair<std::string, std::string>> identity;
+  std::uint64_t fingerprint = 0;
+
+  JobShape shape() const { return {fingerprint, lanes, epochs, deliver.dp_size}; }
+};
+
+// One mistake of a job file or of a --set.
+struct Mistake {
+  std::string file;               // or "--set"
+  int line = 0;                   // from 1; 0 = the file as a whole
+  std::string key;                // "pack.capacity"
+  std::string text;               // a sentence: what is wrong, what is allowed, the nearest name
+  std::string line_text() const;  // "file:line: key: text"
+};
+
+struct LoadedJob {
+  Job job;
+  std::vector<Mistake> mistakes;  // empty: the job is whole
+};
+
+// Reads and checks; `sets` are "a.b.0.c=YAML". Opens no source; expands globs.
+LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets);
+
+// Fills identity and fingerprint from what the sources and the encoder say of themselves:
+// one content hash a source, in order.
+void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
+              const std::string& encoder);
+
+// The first setting in which two identities differ, as "pack.capacity: 8192, was 4096"; "" when
+// equal.
+std::string first_difference(const std::vector<std::pair<std::string, std::string>>& now,
+                             const std::vector<std::pair<std::string, std::string>>& was);
+
+// All settings with their effective values, as a job file.
+std::string effective_yaml(const Job& job);
+
+}  // namespace packline

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/corpus/source.h"
+#include "lib/delivery/ledger.h"
+#include "lib/sample/samples.h"
+
+namespace packline {
+
+// One record on its way into an encoder.
+struct EncodeRequest {
+  std::string_view bytes;                  // of the line
+  const SourceSettings* source = nullptr;  // format and field names
+  std::string id;          // the part of the sample id that names source and position: "s0:4711+1"
+  std::uint64_t seed = 0;  // of this record, for random augmentation that repeats
+};
+
+// What became of a record: samples (0..n, with their ids), or why there are none.
+struct Encoded {
+  Samples samples;
+  bool lost = false;
+  RecordLoss reason = RecordLoss::kParse;
+  std::string text;  // the cause, one sentence, when lost
+};
+
+enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece };
+
+struct EncodeSettings {
+  EncodeKind kind = EncodeKind::kBytes;
+  std::string model;  // sentencepiece: the model file, absolute
+  std::uint32_t threads = 1;
+  bool add_bos = false;
+  bool add_eos = true;
+  // Chat roles as text ("<|user|>\n") or as control pieces of the model's own ([INST] ...).
+  enum class Roles : std::uint8_t { kText, kModel } roles = Roles::kText;
+  enum class Train : std::uint8_t {
+    kAssistant,
+    kAll
+  } train = Train::kAssistant;  // which turns carry loss
+};
+
+// Turns records into samples. Stateless between records; encode() may be called from several
+// threads at once. This is also what an encoder process offers over the wire.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  virtual Encoded encode(const EncodeRequest& request) const = 0;
+  // What the job's fingerprint says of the encoder: the model's hash and the library's version.
+  virtual std::string identity() const = 0;
+
+  static Result<std::unique_ptr<Encoder>> make(const EncodeSettings& settings);
+};
+
+}  // namespace packline

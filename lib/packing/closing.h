@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/packing/planner.h"
+#include "lib/packing/settings.h"
+
+namespace packline {
+
+// A sample that waits to be packed, in lane order: those carried from earlier windows first.
+struct Candidate {
+  std::uint32_t length = 0;  // 1..capacity
+  std::uint32_t age = 0;     // how many windows it has been carried; 0 = new
+};
+
+// What a window takes of its candidates.
+struct Closing {
+  std::uint32_t packs = 0;           // packs_per_window, or fewer in a lane's last window
+  std::uint32_t considered = 0;      // the candidates looked at: the first `considered`
+  std::vector<std::uint32_t> taken;  // ascending; the other considered ones are carried
+};
+
+// How many tokens of candidates close_window() needs to see before the lane's end: it can be called
+// once their sum is above this, or when the lane has no more.
+std::uint64_t tokens_wanted(const PackSettings& settings);
+
+// Closes one window; docs/stream.md section 5.2 is the exact definition. `at_end`: the candidates
+// are all that the lane has left. With no candidate at the end: 0 packs. The result has fewer than
+// packs_per_window packs only when at_end and every candidate is taken.
+Closing close_window(const PackSettings& settings, Planner& planner,
+                     std::span<const Candidate> candidates, bool at_end);
+
+}  // namespace packline

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/config/job.h"
+#include "lib/delivery/ledger.h"
+#include "lib/delivery/place.h"
+#include "lib/sample/samples.h"
+
+namespace packline {
+
+// A window as it was closed: what a producer sends to packers.
+struct ClosedWindow {
+  WindowKey key;
+  std::string before, after;  // positions
+  bool last = false;
+  std::uint32_t packs = 0;
+  Ledger ledger;
+  Samples samples;
+};
+
+// One lost record or sample, for the quarantine file.
+struct Loss {
+  WindowKey window;
+  std::uint64_t lane_record = 0;  // place in the lane's order, for cutting the file at a seek
+  std::string reason;             // a word of law L4
+  std::string where;              // "file:line"
+  std::string id;                 // of the record or the sample
+  std::string cause;              // one sentence
+  std::uint64_t tokens = 0;
+};
+
+// Makes the windows of a job: opens sources, reads a lane's records in the epoch's order, has them
+// encoded on `encode.threads` worker threads, closes windows. The result is a function of (job,
+// place) alone (law L1), whatever was made before and however many threads worked.
+//
+// make() may be called by one thread at a time. It keeps, for each lane, what was read beyond the
+// last window, so that going on in order reads nothing twice; another place starts afresh. Memory:
+// the settings' windows, see memory_bound().
+class WindowMaker {
+ public:
+  // Opens everything; the first error of the job's sources, encoder or state folder is returned.
+  static Result<std::unique_ptr<WindowMaker>> open(const Job& job);
+  virtual ~WindowMaker() = default;
+
+  // The window at `place` of a lane. Errors: kDataRefused (over_long: error, on_bad_record: stop, a
+  // source that changed); a position that does not fit the job.
+  // `losses` gets each loss counted in this window's ledger, in order.
+  virtual Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
+                                    std::vector<Loss>& losses) = 0;
+
+  // Asks a make() that runs in another thread to stop soon with ExitCode::kTerminated.
+  virtual void cancel() = 0;
+
+  virtual std::uint64_t records() const = 0;                        // of all sources, each once
+  virtual std::uint64_t records_in(std::uint64_t epoch) const = 0;  // of the epoch's order
+};
+
+}  // namespace packline

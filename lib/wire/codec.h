@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/buffer.h"
+#include "lib/base/result.h"
+#include "lib/wire/messages.h"
+
+// The only user of msgpack. Grammar: docs/wire.md. Bytes that arrive are hostile: every size, count
+// and depth is checked against Limits before memory is taken for it; unknown header keys are
+// ignored; an unknown protocol version is an error that names both. No exception leaves this
+// folder.
+
+namespace packline {
+
+constexpr std::uint32_t kProtocolVersion = 1;
+
+// Limits of one message. The defaults suit any job; a job's own bound may be smaller.
+struct Limits {
+  std::size_t header_bytes = 16u << 20;
+  std::size_t frames = 1u << 20;
+  std::size_t message_bytes = std::size_t{4} << 30;
+  std::uint32_t lanes = 65536;
+  std::uint32_t samples = 1u << 24;
+  std::uint32_t columns = 256;
+  std::uint32_t position_bytes = 1u << 20;
+  std::uint32_t text_bytes = 1u << 16;
+};
+
+using Frames = std::vector<Buffer>;
+
+Frames encode(const Message& m);
+Result<Message> decode(const Frames& frames, const Limits& limits = {});
+
+// Samples as frames: a header, the sample ids, then one frame of data and, where the kind has them,
+// one of rows for each column. What a pack and a window have in common on the wire.
+Frames encode_samples(const Samples& s);
+Result<Samples> decode_samples(const Frames& frames, const Limits& limits = {});
+
+}  // namespace packline

@@ -1,0 +1,226 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/base/buffer.h"
+#include "lib/delivery/ledger.h"
+#include "lib/delivery/place.h"
+#include "lib/sample/samples.h"
+
+// Every message of the line as a plain struct; docs/wire.md is their grammar in bytes. Each states
+// its whole state and replaces the one before. All carry the job's fingerprint and dp_size; a
+// receiver refuses another job or dp_size (packers take any dp_size).
+
+namespace packline {
+
+struct Envelope {
+  std::uint64_t job = 0;  // fingerprint; 0 only in a Subscribe that asks which job this is
+  std::uint32_t dp_size = 0;
+  bool operator==(const Envelope&) const = default;
+};
+
+struct Destination {
+  std::uint32_t dp_rank = 0;
+  std::string endpoint;
+  bool operator==(const Destination&) const = default;
+};
+
+// producer -> any packer (PUSH/PULL).
+struct Window {
+  Envelope envelope;
+  WindowKey key;
+  std::string before, after;  // positions
+  bool last = false;          // of its lane in this epoch
+  std::uint32_t packs = 0;    // over all ranks
+  std::vector<Destination> to;
+  Ledger ledger;
+  Samples samples;  // those taken, in candidate order
+};
+
+// One pack ready to be handed on: `frames` are encoded Samples (wire/codec.h), which nobody between
+// packer and trainer opens.
+struct PackBody {
+  std::uint64_t digest = 0;
+  std::uint32_t samples = 0;
+  std::uint32_t tokens = 0;
+  std::vector<Buffer> frames;
+};
+
+// packer -> each sink of Window::to. packs k, with k % dp_size == dp_rank, ascending.
+struct Slice {
+  Envelope envelope;
+  WindowKey key;
+  std::string before, after;
+  bool last = false;
+  std::uint32_t packs = 0;
+  std::uint32_t dp_rank = 0;
+  Ledger ledger;
+  std::vector<PackBody> parts;
+};
+
+// One life of a trainer rank; ordered: a later life has the higher value.
+struct TrainerSession {
+  std::uint64_t restart = 0;   // of the trainer's launcher, 0 without one
+  std::uint64_t start_ms = 0;  // wall clock, milliseconds
+  std::uint64_t random = 0;
+  auto operator<=>(const TrainerSession&) const = default;
+};
+
+struct Heard {
+  TrainerSession session;
+  std::uint64_t seq = 0;
+  auto operator<=>(const Heard&) const = default;
+};
+
+// sink -> each producer (one PUSH socket a producer), every 200 ms and on change.
+struct Report {
+  Envelope envelope;
+  std::uint32_t dp_rank = 0;
+  std::uint64_t session = 0;  // of the sink; an identity, not ordered
+  std::uint64_t seq = 0;
+  std::string endpoint;        // where its slices go
+  std::optional<Heard> heard;  // the highest of its trainer's sessions
+  bool live = false;           // a trainer was heard within "silent"
+  std::vector<std::pair<std::uint32_t, Place>>
+      lanes;  // what it wants next in that producer's lanes
+  std::vector<WindowKey> held;
+  bool done = false;
+  bool bye = false;
+};
+
+struct EpochTally {
+  std::uint64_t epoch = 0;
+  Tally tally;
+  bool operator==(const EpochTally&) const = default;
+};
+
+// What a trainer rank was handed since it began, for the summary. `epochs` has the present epoch,
+// and in a Subscribe that says done every epoch (the latest 64).
+struct Progress {
+  StreamPoint from, to;
+  Tally total;
+  std::vector<EpochTally> epochs;
+};
+
+// trainer rank -> its sink (DEALER/ROUTER), every 200 ms and whenever want or room changed.
+struct Subscribe {
+  Envelope envelope;
+  std::uint32_t dp_rank = 0;
+  std::uint32_t peer = 0;  // 0..ranks_per_dp_rank-1: which of the ranks that share this sink
+  TrainerSession session;
+  std::uint64_t seq = 0;
+  std::optional<Cursor>
+      want;                // the next not received; none = "which job is this": answered by Welcome
+  std::uint32_t room = 0;  // packs it can still take
+  bool done = false;
+  Progress progress;
+};
+
+// sink -> trainer rank. The answer to a Subscribe without `want`.
+struct Welcome {
+  Envelope envelope;
+  TrainerSession session;  // whom it answers
+  std::vector<std::pair<std::string, std::string>>
+      identity;  // every setting that determines the stream
+  std::uint32_t stream_version = 0;
+  std::uint32_t ranks_per_dp_rank = 1;
+  std::uint32_t packs_per_optimizer_step = 1;
+  std::uint32_t capacity = 0;
+  std::uint32_t dp_size_multiple = 1;
+  std::uint64_t epochs = 1;
+  std::uint64_t warn_after_ms = 0, fail_after_ms = 0;
+  Cursor start;
+};
+
+// sink -> trainer rank. Accepted only when `from` is what the trainer wants next.
+struct Pack {
+  Envelope envelope;
+  TrainerSession session;
+  std::uint32_t dp_rank = 0;
+  StreamPoint from;  // after the pack before it
+  StreamPoint at;    // the pack itself: its epoch, window and place in the window
+  Cursor after;
+  std::vector<EpochTally> passed;  // ledgers of the windows finished in (from, after], by epoch
+  PackBody body;
+};
+
+// sink -> trainer rank. Only windows without packs lie between `from` and `cursor`.
+struct End {
+  Envelope envelope;
+  TrainerSession session;
+  StreamPoint from;
+  Cursor cursor;  // the next window with packs, or the job's end
+  std::vector<EpochTally> passed;
+  bool released = false;  // the answer to done
+};
+
+enum class ErrorReason : std::uint8_t {
+  kFenced,
+  kOtherJob,
+  kOtherDpSize,
+  kNotDivisible,
+  kWrongRank,
+  kLineFailed
+};
+std::string_view name_of(
+    ErrorReason r);  // fenced, other_job, other_dp_size, not_divisible, wrong_rank, line_failed
+
+// sink -> trainer rank.
+struct ErrorMessage {
+  Envelope envelope;
+  TrainerSession session;
+  ErrorReason reason = ErrorReason::kFenced;
+  std::string text;  // the sentence to show
+};
+
+// sink -> trainer rank, when it has nothing to send: what it waits for (law L7).
+struct Waiting {
+  Envelope envelope;
+  TrainerSession session;
+  std::uint64_t since_ms = 0;  // how long already
+  std::string text;  // "sink 3 misses window 37 (lane 1); producer 0 sent it 12 s ago ..."
+};
+
+// A window on its way, as a producer tells it.
+struct SentWindow {
+  WindowKey key;
+  std::uint32_t dp_rank = 0;
+  std::uint64_t age_ms = 0;  // since it was sent last
+  std::uint32_t tries = 0;
+  std::uint64_t lease_left_ms = 0;
+  bool operator==(const SentWindow&) const = default;
+};
+
+// The state of one lane of a producer.
+struct LaneNotice {
+  std::uint32_t lane = 0;
+  bool has_head = false;
+  std::uint64_t epoch = 0, index = 0;  // of the head: the next window to read
+  std::uint32_t held = 0;              // windows
+  bool reading = false;
+  std::uint64_t reading_ms = 0;  // since when
+  bool operator==(const LaneNotice&) const = default;
+};
+
+// producer -> all packers and sinks (PUB/SUB), every 200 ms.
+struct Notice {
+  Envelope envelope;
+  std::uint32_t producer = 0;
+  std::uint64_t session = 0;
+  bool finished = false;
+  std::uint32_t packers = 0;  // connected now
+  std::uint64_t unsent_ms =
+      0;  // for how long no packer has taken a window that is ready; 0 = none waits
+  std::vector<LaneNotice> lanes;
+  std::vector<SentWindow> sent;  // the oldest 64
+};
+
+using Message = std::variant<Window, Slice, Report, Subscribe, Welcome, Pack, End, ErrorMessage,
+                             Waiting, Notice>;
+
+}  // namespace packline
