@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "lib/base/buffer.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
+#include "lib/delivery/progress.h"
 #include "lib/sample/samples.h"
 
 // Every message of the line as a plain struct; docs/wire.md is their grammar in bytes. Each states
@@ -91,20 +93,6 @@ struct Report {
   std::vector<WindowKey> held;
   bool done = false;
   bool bye = false;
-};
-
-struct EpochTally {
-  std::uint64_t epoch = 0;
-  Tally tally;
-  bool operator==(const EpochTally&) const = default;
-};
-
-// What a trainer rank was handed since it began, for the summary. `epochs` has the present epoch,
-// and in a Subscribe that says done every epoch (the latest 64).
-struct Progress {
-  StreamPoint from, to;
-  Tally total;
-  std::vector<EpochTally> epochs;
 };
 
 // trainer rank -> its sink (DEALER/ROUTER), every 200 ms and whenever want or room changed.
@@ -218,6 +206,13 @@ struct Notice {
       0;  // for how long no packer has taken a window that is ready; 0 = none waits
   std::vector<LaneNotice> lanes;
   std::vector<SentWindow> sent;  // the oldest 64
+  // Every setting that determines the stream (lib/config), so that packers and sinks, which may not
+  // see the data, know the job and can name the first setting in which their own job file differs.
+  std::vector<std::pair<std::string, std::string>> identity;
+  // The dp_rank with the lowest place, when that place alone keeps a lane from being read on (all
+  // credit is held from it on); and for how long that rank's sink has not reported.
+  std::optional<std::uint32_t> slowest_rank;
+  std::uint64_t slowest_silent_ms = 0;
 };
 
 using Message = std::variant<Window, Slice, Report, Subscribe, Welcome, Pack, End, ErrorMessage,

@@ -1,0 +1,200 @@
+#include "launcher/line_run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace packline {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A role that dies this often, and not one pack reaches a trainer in between, will not get better.
+constexpr int kDeathsWithoutProgress = 5;
+constexpr auto kPatience = 8s;  // between SIGTERM and SIGKILL
+constexpr auto kFarewell = 6s;  // for the roles to end by themselves after the command's ranks said done
+
+constexpr const char* kCommand = "command";
+
+// "producer-0" -> "producer"
+std::string role_of(const std::string& name) { return name.substr(0, name.rfind('-')); }
+
+std::string yaml_list(const std::vector<std::string>& items) {
+  std::string out = "[";
+  for (const std::string& item : items) out += (out.size() > 1 ? ", \"" : "\"") + item + "\"";
+  return out + "]";
+}
+
+}  // namespace
+
+std::string sibling_executable(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / name).string();
+}
+
+LineRun::LineRun(const Job& job, RunOptions options, const RunFolder& folder)
+    : job_(job), options_(std::move(options)), folder_(folder) {}
+
+std::vector<ChildSpec> LineRun::role_specs() const {
+  std::vector<std::string> producers, sinks;
+  for (std::uint32_t i = 0; i < options_.producers; ++i) {
+    producers.push_back(folder_.address(fmt::format("producer-{}", i)));
+  }
+  for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
+    sinks.push_back(folder_.address(fmt::format("sink-{}", r)));
+  }
+  const auto spec = [&](const std::string& role, std::uint32_t i, std::vector<std::string> own) {
+    const std::string name = fmt::format("{}-{}", role, i);
+    std::vector<std::string> argv = {sibling_executable("packline-" + role), "--config", options_.job_file};
+    argv.insert(argv.end(), own.begin(), own.end());
+    for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
+    argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(producers)});
+    argv.insert(argv.end(), {"--set", "line.sinks=" + yaml_list(sinks)});
+    argv.insert(argv.end(), {"--log-format", options_.log_format});
+    argv.insert(argv.end(), {"--http-port-file", folder_.port_file(name)});
+    argv.insert(argv.end(), {"--parent-pid", std::to_string(getpid())});
+    return ChildSpec{name, std::move(argv), {}, true};
+  };
+  std::vector<ChildSpec> out;
+  for (std::uint32_t i = 0; i < options_.producers; ++i) {
+    out.push_back(spec("producer", i, {"--index", std::to_string(i)}));
+  }
+  for (std::uint32_t i = 0; i < options_.packers; ++i) out.push_back(spec("packer", i, {}));
+  for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
+    out.push_back(spec("sink", r, {"--dp-rank", std::to_string(r), "--progress-file", folder_.progress_file(r)}));
+  }
+  return out;
+}
+
+ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const {
+  const std::uint32_t rank = dp_rank * job_.deliver.ranks_per_dp_rank + peer;
+  std::vector<std::string> argv = {sibling_executable("packline"), "consume", options_.job_file,
+                                   "--dp-rank", std::to_string(dp_rank), "--peer", std::to_string(peer),
+                                   "--log-format", options_.log_format,
+                                   "--parent-pid", std::to_string(getpid())};
+  for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
+  return {fmt::format("trainer-{}", rank), std::move(argv), {{"PACKLINE_LINE", folder_.line_file()}}, true};
+}
+
+Status LineRun::start() {
+  started_ = ended_ = Clock::now();
+  std::vector<ChildSpec> specs = role_specs();
+  if (options_.command.empty()) {
+    for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
+      for (std::uint32_t p = 0; p < job_.deliver.ranks_per_dp_rank; ++p) specs.push_back(trainer_spec(r, p));
+    }
+  } else {
+    // In the terminal's own group: it is the user's program, Ctrl-C reaches it as if it ran alone.
+    specs.push_back({kCommand, options_.command, {{"PACKLINE_LINE", folder_.line_file()}}, false});
+  }
+  for (ChildSpec& spec : specs) {
+    if (Result<pid_t> pid = children_.start(spec); !pid) return tl::unexpected(pid.error());
+    if (spec.name != kCommand) restarts_.try_emplace(role_of(spec.name), 0);
+    specs_.emplace(spec.name, std::move(spec));
+  }
+  return {};
+}
+
+std::optional<int> LineRun::turn() {
+  for (const ChildExit& e : children_.reap()) {
+    ended_ = Clock::now();
+    on_exit(e);
+  }
+  escalate();
+  if (children_.running_count() > 0) return std::nullopt;
+  return outcome_.value_or(0);
+}
+
+void LineRun::on_exit(const ChildExit& e) {
+  if (e.name == kCommand) return on_command_exit(e);
+  if (outcome_) return;                      // the line is on its way to the end
+  if (e.signal == 0 && e.code == 0) return;  // its work is done
+  const bool hopeless = e.signal == 0 && (e.code == static_cast<int>(ExitCode::kWrongJob) ||
+                                          e.code == static_cast<int>(ExitCode::kDataRefused) ||
+                                          e.code == static_cast<int>(ExitCode::kUnreachable));
+  if (hopeless) return fail_line(e.code, fmt::format("{} ended with {}", e.name, describe(e)));
+  start_again(e);
+}
+
+void LineRun::on_command_exit(const ChildExit& e) {
+  const bool by_itself = !outcome_;
+  if (by_itself) outcome_ = e.signal != 0 ? 128 + e.signal : e.code;
+  // Ranks that said done let every role end by itself; otherwise nobody is left to serve.
+  stop_at_ = Clock::now() + (by_itself && all_done() ? kFarewell : 0s);
+}
+
+void LineRun::start_again(const ChildExit& e) {
+  Deaths& deaths = deaths_[e.name];
+  const std::uint64_t packs = packs_handed_out();
+  deaths.count = packs > deaths.packs ? 1 : deaths.count + 1;
+  deaths.packs = packs;
+  if (deaths.count >= kDeathsWithoutProgress) {
+    const int code = e.signal == 0 ? e.code : static_cast<int>(ExitCode::kUnreachable);
+    return fail_line(code, fmt::format("{} died {} times and no pack reached a trainer in between, the last time by {}",
+                                       e.name, deaths.count, describe(e)));
+  }
+  ++restarts_[role_of(e.name)];
+  fmt::print(stderr, "packline: {} (pid {}) died by {}; it is started again\n", e.name, e.pid, describe(e));
+  if (Result<pid_t> pid = children_.start(specs_.at(e.name)); !pid) {
+    fail_line(static_cast<int>(pid.error().code), pid.error().text);
+  }
+}
+
+void LineRun::fail_line(int code, const std::string& why) {
+  if (outcome_) return;
+  reason_ = why;
+  stop(code, SIGTERM);
+}
+
+void LineRun::stop(int code, int signal_for_command) {
+  if (!outcome_) outcome_ = code;
+  children_.signal(kCommand, signal_for_command);
+  // The roles serve the command until it has ended, or has had its time to.
+  if (!stop_at_) stop_at_ = Clock::now() + (children_.running(kCommand) ? kPatience : 0s);
+}
+
+void LineRun::escalate() {
+  const auto now = Clock::now();
+  if (!stop_at_ || now < *stop_at_) return;
+  if (!kill_at_) {
+    children_.signal_all(SIGTERM);
+    kill_at_ = now + kPatience;
+  } else if (now >= *kill_at_) {
+    children_.signal_all(SIGKILL);
+  }
+}
+
+std::vector<RankProgress> LineRun::progress() const {
+  std::vector<RankProgress> out;
+  for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
+    std::ifstream in(folder_.progress_file(r), std::ios::binary);
+    if (!in) continue;  // no trainer has spoken to this sink yet
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (Result<RankProgress> p = progress_from_json(text.str())) out.push_back(std::move(*p));
+  }
+  return out;
+}
+
+std::uint64_t LineRun::packs_handed_out() const {
+  std::uint64_t sum = 0;
+  for (const RankProgress& p : progress()) sum += p.progress.total.packs;
+  return sum;
+}
+
+bool LineRun::all_done() const {
+  const std::vector<RankProgress> ranks = progress();
+  return ranks.size() == job_.deliver.dp_size &&
+         std::all_of(ranks.begin(), ranks.end(), [](const RankProgress& p) { return p.done; });
+}
+
+double LineRun::seconds() const { return std::chrono::duration<double>(ended_ - started_).count(); }
+
+}  // namespace packline

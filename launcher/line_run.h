@@ -1,0 +1,82 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/children.h"
+#include "launcher/run_folder.h"
+#include "launcher/summary.h"
+#include "lib/config/job.h"
+
+namespace packline {
+
+class Signals;
+class LiveProgress;
+
+struct RunOptions {
+  std::string job_file;
+  std::vector<std::string> sets;
+  std::uint32_t producers = 1;
+  std::uint32_t packers = 1;
+  std::string log_format = "text";
+  std::vector<std::string> command;  // empty: a null trainer stands in for each rank
+};
+
+// A whole line on this host: starts every role as a process, starts again what dies, serves the command or
+// null trainers, and stops in order. One thread; turn() is called until it says how the line ended.
+//
+// States: RUNNING; STOPPING (the outcome is known, SIGTERM was sent, and after kPatience SIGKILL);
+// ENDED (no child is left).
+class LineRun {
+ public:
+  LineRun(const Job& job, RunOptions options, const RunFolder& folder);
+
+  Status start();
+  // One turn: reaps, starts again, escalates. Returns the exit code once every child has ended.
+  std::optional<int> turn();
+  void stop(int code, int signal_for_command);
+
+  std::vector<RankProgress> progress() const;  // what the sinks last wrote down
+  const std::map<std::string, std::uint64_t>& restarts() const { return restarts_; }
+  const std::string& reason() const { return reason_; }  // why it failed; "" when it did not
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<ChildSpec> role_specs() const;
+  ChildSpec trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const;
+  void on_exit(const ChildExit& e);
+  void on_command_exit(const ChildExit& e);
+  void start_again(const ChildExit& e);
+  void fail_line(int code, const std::string& why);
+  void escalate();
+  std::uint64_t packs_handed_out() const;
+  bool all_done() const;
+
+  const Job& job_;
+  RunOptions options_;
+  const RunFolder& folder_;
+  Children children_;
+  std::map<std::string, ChildSpec> specs_;
+  std::map<std::string, std::uint64_t> restarts_;  // by role
+  struct Deaths {
+    int count = 0;             // without progress between them
+    std::uint64_t packs = 0;   // handed out at the last one
+  };
+  std::map<std::string, Deaths> deaths_;
+  std::optional<int> outcome_;
+  std::optional<Clock::time_point> stop_at_;  // when SIGTERM is sent to what is still there
+  std::optional<Clock::time_point> kill_at_;  // when SIGKILL is
+  std::string reason_;
+  Clock::time_point started_, ended_;
+};
+
+// "packline-producer" beside the running executable.
+std::string sibling_executable(const std::string& name);
+
+}  // namespace packline

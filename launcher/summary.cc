@@ -1,0 +1,148 @@
+#include "launcher/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/delivery/ledger_check.h"
+
+namespace packline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add(Counts& to, std::uint32_t rank, const Tally& t) {
+  to.packs += t.packs;
+  to.samples += t.samples;
+  to.tokens += t.tokens;
+  to.ledger = t.ledger;  // the same on every rank; check_summary() holds them against each other
+  to.packs_by_rank[rank] += t.packs;
+  to.digest_by_rank[rank] += t.digest;
+}
+
+std::uint64_t stream_digest(const Counts& c) {
+  std::uint64_t sum = 0;
+  for (const auto& [rank, d] : c.digest_by_rank) sum += d;
+  return sum;
+}
+
+std::uint64_t packs_per_rank(const Counts& c) {
+  std::uint64_t least = UINT64_MAX;
+  for (const auto& [rank, n] : c.packs_by_rank) least = std::min(least, n);
+  return c.packs_by_rank.empty() ? 0 : least;
+}
+
+double fill(const Job& job, const Counts& c) {
+  const double room = static_cast<double>(c.packs) * job.pack.capacity;
+  return room > 0 ? static_cast<double>(c.tokens) / room : 0.0;
+}
+
+Json lost_json(const Ledger& l) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kRecordLosses; ++i) {
+    out[name_of(static_cast<RecordLoss>(i))] = l.records_lost[i];
+  }
+  for (std::size_t i = 0; i < kSampleLosses; ++i) {
+    out[name_of(static_cast<SampleLoss>(i))] = l.samples_lost[i];
+  }
+  return out;
+}
+
+void put_counts(Json& out, const Job& job, const Counts& c) {
+  const std::uint64_t steps = packs_per_rank(c);
+  out["records"] = c.ledger.records_read;
+  out["samples"] = c.samples;
+  out["packs"] = c.packs;
+  out["packs_per_rank"] = steps;
+  out["steps"] = steps;
+  out["optimizer_steps"] = steps / job.deliver.packs_per_optimizer_step;
+  out["tokens"] = c.tokens;
+  out["fill"] = fill(job, c);
+  out["lost"] = lost_json(c.ledger);
+  out["repeated"] = c.ledger.samples_repeated;
+  out["truncated_tokens"] = c.ledger.tokens_truncated;
+  Json digest = Json::object();
+  for (const auto& [rank, d] : c.digest_by_rank) digest[std::to_string(rank)] = hex16(d);
+  out["digest"] = std::move(digest);
+  out["stream_digest"] = hex16(stream_digest(c));
+}
+
+}  // namespace
+
+Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
+  Summary s;
+  std::map<std::uint64_t, Counts> epochs;
+  s.whole = ranks.size() == job.deliver.dp_size;
+  for (const RankProgress& r : ranks) {
+    add(s.total, r.dp_rank, r.progress.total);
+    for (const EpochTally& e : r.progress.epochs) add(epochs[e.epoch], r.dp_rank, e.tally);
+    s.whole = s.whole && r.progress.from == StreamPoint{} && r.progress.to.epoch >= job.epochs;
+  }
+  for (auto& [epoch, counts] : epochs) s.epochs.push_back({epoch, std::move(counts)});
+  return s;
+}
+
+Status check_summary(const Job& job, const Summary& s, const std::vector<RankProgress>& ranks) {
+  if (!s.whole) return {};
+  for (const RankProgress& r : ranks) {
+    const RankProgress& first = ranks.front();
+    if (r.progress.total.ledger == first.progress.total.ledger) continue;
+    return fail(ExitCode::kBug, fmt::format("ranks {} and {} were told different ledgers",
+                                            first.dp_rank, r.dp_rank));
+  }
+  for (const EpochCounts& e : s.epochs) {
+    for (const auto& [rank, n] : e.counts.packs_by_rank) {
+      if (n * job.deliver.dp_size == e.counts.packs) continue;
+      return fail(ExitCode::kBug, fmt::format("epoch {}: rank {} got {} packs of {} over {} ranks",
+                                              e.epoch, rank, n, e.counts.packs, job.deliver.dp_size));
+    }
+    if (Status ok = check_ledger(e.counts.ledger, e.counts.samples, e.counts.tokens); !ok) {
+      return fail(ExitCode::kBug, fmt::format("epoch {}: {}", e.epoch, ok.error().text));
+    }
+  }
+  return {};
+}
+
+std::string summary_json(const Job& job, const Summary& s) {
+  Json out = Json::object();
+  out["job"] = job.name;
+  out["whole"] = s.whole;
+  put_counts(out, job, s.total);
+  out["restarts"] = s.restarts;
+  out["seconds"] = s.seconds;
+  out["tokens_per_s"] = s.seconds > 0 ? static_cast<double>(s.total.tokens) / s.seconds : 0.0;
+  out["quarantine"] = s.quarantine;
+  Json epochs = Json::array();
+  for (const EpochCounts& e : s.epochs) {
+    Json j = Json::object();
+    j["epoch"] = e.epoch;
+    put_counts(j, job, e.counts);
+    epochs.push_back(std::move(j));
+  }
+  out["per_epoch"] = std::move(epochs);
+  return out.dump(2) + "\n";
+}
+
+std::string summary_text(const Job& job, const Summary& s) {
+  const Counts& c = s.total;
+  std::string lost;
+  for (const auto& [reason, n] : lost_json(c.ledger).items()) {
+    if (n.get<std::uint64_t>() > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", reason, n.dump());
+  }
+  std::string restarts;
+  for (const auto& [role, n] : s.restarts) {
+    if (n > 0) restarts += fmt::format("{}{} {}", restarts.empty() ? "" : ", ", role, n);
+  }
+  return fmt::format(
+      "packline: {}{}\n"
+      "  records {}   samples {}   packs {} ({} a rank)   tokens {}\n"
+      "  fill {:.2f} %   lost {}   truncated tokens {}   restarts {}\n"
+      "  {:.2f} s   {:.0f} tokens/s   stream digest {}\n",
+      job.name, s.whole ? "" : " (not the whole job)", c.ledger.records_read, c.samples, c.packs,
+      packs_per_rank(c), c.tokens, 100 * fill(job, c), lost.empty() ? "nothing" : lost,
+      c.ledger.tokens_truncated, restarts.empty() ? "none" : restarts, s.seconds,
+      s.seconds > 0 ? static_cast<double>(c.tokens) / s.seconds : 0.0, hex16(stream_digest(c)));
+}
+
+}  // namespace packline

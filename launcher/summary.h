@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/config/job.h"
+#include "lib/delivery/progress.h"
+#include "lib/telemetry/progress_json.h"
+
+namespace packline {
+
+// The counts of an epoch or of a whole run, as the summary and `packline count` print them.
+struct Counts {
+  std::uint64_t packs = 0;  // over all ranks
+  std::uint64_t samples = 0;
+  std::uint64_t tokens = 0;
+  Ledger ledger;
+  std::map<std::uint32_t, std::uint64_t> packs_by_rank;
+  std::map<std::uint32_t, std::uint64_t> digest_by_rank;
+};
+
+struct EpochCounts {
+  std::uint64_t epoch = 0;
+  Counts counts;
+};
+
+struct Summary {
+  Counts total;
+  std::vector<EpochCounts> epochs;
+  bool whole = false;  // from the job's start to its end, on every rank
+  std::map<std::string, std::uint64_t> restarts;  // by role
+  double seconds = 0;
+  std::string quarantine;  // folder
+};
+
+// Puts together what the ranks told. `epochs` = the job's, to know whether it is whole.
+Summary summarise(const Job& job, const std::vector<RankProgress>& ranks);
+
+// Laws L3 and L4 over a whole run: equal packs on every rank, the same ledger on every rank, ledgers that
+// balance. A sentence that names the epoch and both numbers. A run that is not whole is not checked.
+Status check_summary(const Job& job, const Summary& s, const std::vector<RankProgress>& ranks);
+
+// The JSON document of `--summary` (README.md, "The summary").
+std::string summary_json(const Job& job, const Summary& s);
+// A few lines for a person.
+std::string summary_text(const Job& job, const Summary& s);
+
+}  // namespace packline

@@ -1,0 +1,100 @@
+#include "lib/telemetry/progress_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace packline {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
+
+StreamPoint point_from(const Json& j) { return {j.at(0), j.at(1), j.at(2)}; }
+
+Json to_json(const Ledger& l) {
+  return {{"records_read", l.records_read},
+          {"records_encoded", l.records_encoded},
+          {"records_lost", l.records_lost},
+          {"samples_made", l.samples_made},
+          {"tokens_made", l.tokens_made},
+          {"samples_lost", l.samples_lost},
+          {"tokens_lost", l.tokens_lost},
+          {"tokens_truncated", l.tokens_truncated},
+          {"samples_repeated", l.samples_repeated},
+          {"tokens_repeated", l.tokens_repeated}};
+}
+
+Ledger ledger_from(const Json& j) {
+  Ledger l;
+  l.records_read = j.at("records_read");
+  l.records_encoded = j.at("records_encoded");
+  l.records_lost = j.at("records_lost");
+  l.samples_made = j.at("samples_made");
+  l.tokens_made = j.at("tokens_made");
+  l.samples_lost = j.at("samples_lost");
+  l.tokens_lost = j.at("tokens_lost");
+  l.tokens_truncated = j.at("tokens_truncated");
+  l.samples_repeated = j.at("samples_repeated");
+  l.tokens_repeated = j.at("tokens_repeated");
+  return l;
+}
+
+Json to_json(const Tally& t) {
+  return {{"packs", t.packs},
+          {"samples", t.samples},
+          {"tokens", t.tokens},
+          {"digest", hex16(t.digest)},
+          {"ledger", to_json(t.ledger)}};
+}
+
+Tally tally_from(const Json& j) {
+  Tally t;
+  t.packs = j.at("packs");
+  t.samples = j.at("samples");
+  t.tokens = j.at("tokens");
+  t.digest = std::stoull(j.at("digest").get<std::string>(), nullptr, 16);
+  t.ledger = ledger_from(j.at("ledger"));
+  return t;
+}
+
+}  // namespace
+
+std::string hex16(std::uint64_t v) { return fmt::format("{:016x}", v); }
+
+std::string progress_to_json(const RankProgress& p) {
+  Json epochs = Json::array();
+  for (const EpochTally& e : p.progress.epochs) {
+    Json j = to_json(e.tally);
+    j["epoch"] = e.epoch;
+    epochs.push_back(std::move(j));
+  }
+  const Json out = {{"dp_rank", p.dp_rank},
+                    {"done", p.done},
+                    {"from", to_json(p.progress.from)},
+                    {"to", to_json(p.progress.to)},
+                    {"total", to_json(p.progress.total)},
+                    {"epochs", std::move(epochs)}};
+  return out.dump() + "\n";
+}
+
+Result<RankProgress> progress_from_json(std::string_view text) {
+  try {
+    const Json j = Json::parse(text);
+    RankProgress p;
+    p.dp_rank = j.at("dp_rank");
+    p.done = j.at("done");
+    p.progress.from = point_from(j.at("from"));
+    p.progress.to = point_from(j.at("to"));
+    p.progress.total = tally_from(j.at("total"));
+    for (const Json& e : j.at("epochs")) {
+      p.progress.epochs.push_back({e.at("epoch"), tally_from(e)});
+    }
+    return p;
+  } catch (const std::exception& e) {
+    return fail(ExitCode::kBug, fmt::format("a sink's progress file cannot be read: {}", e.what()));
+  }
+}
+
+}  // namespace packline
