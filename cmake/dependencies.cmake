@@ -11,6 +11,8 @@ find_package(CLI11 REQUIRED)           # command lines
 find_package(nlohmann_json REQUIRED)   # writing JSON: status, summary, tail
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)            # digests
 pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece) # a tokenizer
+# Part of a job's identity: releases may tokenise differently.
+target_compile_definitions(PkgConfig::sentencepiece INTERFACE PACKLINE_SENTENCEPIECE_VERSION="${sentencepiece_VERSION}")
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)         # /status
 
 find_package(msgpack-cxx QUIET)  # headers of messages; Debian 13's name

@@ -14,9 +14,6 @@
 
 namespace packline {
 
-class Signals;
-class LiveProgress;
-
 struct RunOptions {
   std::string job_file;
   std::vector<std::string> sets;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "lib/delivery/ledger_check.h"
 
@@ -49,6 +50,18 @@ Json lost_json(const Ledger& l) {
   return out;
 }
 
+}  // namespace
+
+Counts& Counts::operator+=(const Counts& o) {
+  packs += o.packs;
+  samples += o.samples;
+  tokens += o.tokens;
+  ledger += o.ledger;
+  for (const auto& [rank, n] : o.packs_by_rank) packs_by_rank[rank] += n;
+  for (const auto& [rank, d] : o.digest_by_rank) digest_by_rank[rank] += d;
+  return *this;
+}
+
 void put_counts(Json& out, const Job& job, const Counts& c) {
   const std::uint64_t steps = packs_per_rank(c);
   out["records"] = c.ledger.records_read;
@@ -68,7 +81,20 @@ void put_counts(Json& out, const Job& job, const Counts& c) {
   out["stream_digest"] = hex16(stream_digest(c));
 }
 
-}  // namespace
+std::uint64_t lost_in_all(const Ledger& l) {
+  return std::accumulate(l.records_lost.begin(), l.records_lost.end(), std::uint64_t{0}) +
+         std::accumulate(l.samples_lost.begin(), l.samples_lost.end(), std::uint64_t{0});
+}
+
+std::string loss_lines(const Counts& c) {
+  std::string out;
+  const Json lost = lost_json(c.ledger);
+  for (const auto& [reason, n] : lost.items()) {
+    if (n.get<std::uint64_t>() > 0) out += fmt::format("       lost: {} {}\n", n.dump(), reason);
+  }
+  if (c.ledger.tokens_truncated > 0) out += fmt::format("       cut: {} tokens\n", c.ledger.tokens_truncated);
+  return out;
+}
 
 Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
   Summary s;
@@ -126,8 +152,9 @@ std::string summary_json(const Job& job, const Summary& s) {
 
 std::string summary_text(const Job& job, const Summary& s) {
   const Counts& c = s.total;
+  const Json losses = lost_json(c.ledger);
   std::string lost;
-  for (const auto& [reason, n] : lost_json(c.ledger).items()) {
+  for (const auto& [reason, n] : losses.items()) {
     if (n.get<std::uint64_t>() > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", reason, n.dump());
   }
   std::string restarts;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,15 @@ struct Counts {
   Ledger ledger;
   std::map<std::uint32_t, std::uint64_t> packs_by_rank;
   std::map<std::uint32_t, std::uint64_t> digest_by_rank;
+
+  Counts& operator+=(const Counts& o);
 };
+
+// The keys of the summary that are counts, into a JSON object.
+void put_counts(nlohmann::ordered_json& out, const Job& job, const Counts& c);
+std::uint64_t lost_in_all(const Ledger& l);  // records and samples
+// A line for each reason that lost something, indented; "" when nothing was lost.
+std::string loss_lines(const Counts& c);
 
 struct EpochCounts {
   std::uint64_t epoch = 0;

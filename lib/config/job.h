@@ -33,15 +33,17 @@ struct DeliverSettings {
 struct LineSettings {
   std::vector<std::string> producers, sinks;  // base addresses; both empty: made by `packline run`
   bool bind_any = false;                      // line.bind: any
+  bool security_none = false;                 // line.security: none was said
 };
 
 // A job, checked: every value is in range and every path absolute.
 struct Job {
-  std::string file;  // as given
+  std::string file;    // as given
+  std::string folder;  // of the file, absolute: what paths are relative to
   std::string name;
   std::uint64_t seed = 0;
-  std::uint64_t epochs = 1;  // kContinuous
-  std::string state;         // folder, absolute
+  std::uint64_t epochs = 1;         // kContinuous
+  std::string state = ".packline";  // folder; absolute once loaded
   std::vector<SourceSettings> sources;
   ShuffleSettings shuffle;
   std::uint32_t lanes = 4;
@@ -81,6 +83,9 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
 // one content hash a source, in order.
 void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
               const std::string& encoder);
+
+// The hash of an identity.
+std::uint64_t fingerprint_of(const std::vector<std::pair<std::string, std::string>>& identity);
 
 // The first setting in which two identities differ, as "pack.capacity: 8192, was 4096"; "" when
 // equal.

@@ -33,7 +33,7 @@ struct RecordRef {
 // Pure arithmetic, no memory that grows with the records: docs/stream.md sections 2 and 3.
 class EpochOrder {
  public:
-  EpochOrder(std::vector<SourceShare> sources, ShuffleSettings shuffle, std::uint64_t seed,
+  EpochOrder(const std::vector<SourceShare>& sources, ShuffleSettings shuffle, std::uint64_t seed,
              std::uint64_t epoch);
 
   std::uint64_t size() const { return size_; }
@@ -43,8 +43,29 @@ class EpochOrder {
   std::uint64_t lane_size(std::uint32_t lane, std::uint32_t lanes) const;
 
  private:
-  struct Source;
-  struct Phase;
+  // One source's places in this epoch.
+  struct Source {
+    std::uint64_t records = 0;
+    std::uint64_t whole = 0;   // every record this many times
+    std::uint64_t places = 0;  // and `places` - whole * records of them once more
+    Permutation extra;         // which ones
+    Permutation all;           // the order of the places, for kFull
+  };
+  // A run of places in which every source comes at an even rate.
+  struct Phase {
+    std::uint64_t begin = 0;           // in the order
+    std::uint64_t end = 0;             // in the order
+    std::vector<std::uint64_t> count;  // of places, per source
+    std::vector<std::uint64_t> first;  // of the source's own places, per source
+  };
+  void add_phase(std::vector<std::uint64_t> count);
+  void make_weighted_phases(const std::vector<SourceShare>& shares);
+  RecordRef ordered(std::uint32_t s, std::uint64_t j) const;
+  RecordRef element(std::uint32_t s, std::uint64_t j) const;
+
+  ShuffleSettings shuffle_;
+  std::uint64_t seed_;
+  std::uint64_t epoch_;
   std::uint64_t size_ = 0;
   std::vector<Source> sources_;
   std::vector<Phase> phases_;

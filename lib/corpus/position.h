@@ -11,8 +11,8 @@ namespace packline {
 
 // A sample that was read but left for a later window.
 struct CarriedRef {
-  std::uint64_t record = 0;  // place in the lane's order; below the position's own
-  std::uint32_t sample = 0;  // which sample of that record
+  std::uint64_t record = 0;  // place in the lane's order; at most the position's own
+  std::uint32_t sample = 0;  // which sample of that record; below the position's if the same record
   std::uint32_t age = 0;     // windows it has been carried, >= 1
   bool operator==(const CarriedRef&) const = default;
 };
@@ -31,8 +31,10 @@ struct Position {
 
   bool operator==(const Position&) const = default;
   std::string text() const;  // "" when everything is 0 and nothing is carried
-  static Result<Position> parse(
-      std::string_view text);  // hostile input: at most 1 MiB, no overflow
+  // Takes exactly what text() writes, so that two positions are equal when their texts are: no
+  // signs, spaces or leading zeros, carried samples ascending and before the position. Hostile
+  // input: at most 1 MiB, no overflow; anything else is kDataRefused.
+  static Result<Position> parse(std::string_view text);
 };
 
 }  // namespace packline

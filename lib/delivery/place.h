@@ -64,4 +64,8 @@ Cursor normalised(const JobShape& job, Cursor c);
 // The cursor after the last pack of its window, whose closing said `after` and `last`.
 Cursor after_window(const JobShape& job, Cursor c, const std::string& after, bool last);
 
+// Whether the numbers can be those of a cursor of this job (positions are not looked at, and
+// whether `pack` is within its window cannot be known here). Cheap, whatever the numbers.
+bool is_cursor_of(const JobShape& job, const Cursor& c);
+
 }  // namespace packline

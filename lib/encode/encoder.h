@@ -32,7 +32,7 @@ enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece };
 
 struct EncodeSettings {
   EncodeKind kind = EncodeKind::kBytes;
-  std::string model;  // sentencepiece: the model file, absolute
+  std::string model = {};  // sentencepiece: the model file, absolute
   std::uint32_t threads = 1;
   bool add_bos = false;
   bool add_eos = true;
@@ -44,6 +44,14 @@ struct EncodeSettings {
   } train = Train::kAssistant;  // which turns carry loss
 };
 
+// The tokens that `bytes` adds to the 256 byte values.
+constexpr std::int32_t kBytesBos = 256;
+constexpr std::int32_t kBytesEos = 257;
+
+// Whether records of this format can go to this encoder: `tokens` takes ready tokens and nothing
+// else, the others take text and chat. The sentence says which of the two to change.
+Status compatible(const EncodeSettings& settings, Format format);
+
 // Turns records into samples. Stateless between records; encode() may be called from several
 // threads at once. This is also what an encoder process offers over the wire.
 class Encoder {
@@ -53,6 +61,8 @@ class Encoder {
   // What the job's fingerprint says of the encoder: the model's hash and the library's version.
   virtual std::string identity() const = 0;
 
+  // Errors (kWrongJob): a model that cannot be read, lacks a piece that the settings ask for, or
+  // settings that do not go together.
   static Result<std::unique_ptr<Encoder>> make(const EncodeSettings& settings);
 };
 

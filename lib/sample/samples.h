@@ -42,13 +42,16 @@ struct Column {
   Buffer data;
   std::vector<std::uint32_t> rows;  // per sample; empty for kPerToken, whose rows are the lengths
 
-  std::size_t item_bytes() const;  // 8 for kSpans, 1 for kOpaque
+  // 8 for kSpans, 1 for kOpaque; SIZE_MAX when item_shape describes more than that.
+  std::size_t item_bytes() const;
 };
 
 // A group of samples, column by column: what an encoder makes of a record, the samples of a window,
 // and a pack. Invariant (see check_samples): `ids` and `lengths` have one entry a sample, there is
-// a per-token int32 column "input_ids", columns stand in the order of their names, and each
-// column's data has exactly the items that lengths or rows promise.
+// a per-token int32 column "input_ids" (a group of no samples may lack it), columns stand in the
+// order of their names, each once, and each column's data has exactly the items that lengths or
+// rows promise. "labels", where it is there, is per-token int32 or spans. Spans of a sample are not
+// empty, ascend, do not overlap and end within it.
 struct Samples {
   std::vector<std::string> ids;        // docs/stream.md section 4
   std::vector<std::uint32_t> lengths;  // tokens
@@ -59,22 +62,27 @@ struct Samples {
   const Column* find(std::string_view name) const;
 };
 
-// A sentence that names the sample and column that break the invariant, or nothing.
+// A sentence that names the sample and column that break the invariant (kDataRefused), or nothing.
+// Takes bytes from anywhere: nothing but sizes that add up is trusted.
 Status check_samples(const Samples& s);
 
 // The chosen samples, in the order of `chosen`, as a group of their own. Columns are kept even when
-// no chosen sample has items in them.
+// no chosen sample has items in them. Many selections of one group: lib/sample/gatherer.h.
 Samples gather(const Samples& s, const std::vector<std::uint32_t>& chosen);
 
 // All samples of the parts, one after the other. A column that some parts lack is completed:
 // spans/per-token "labels" by what the lack means (every token supervised), a ragged or opaque
 // column by no rows. A part that lacks any other per-token column, or has it with another dtype,
-// item shape or kind, is an error that names the sample and the column. Where some parts have
-// labels as spans and some as values, all become values.
+// item shape or kind, is an error (kDataRefused) that names the sample and the column. Where some
+// parts have labels as spans and some as values, all become values. Parts of no samples do not
+// count. Each part keeps the invariant.
 Result<Samples> concatenate(const std::vector<Samples>& parts);
 
 // The labels of the tokens, unshifted: the column "labels", spans resolved, or input_ids when there
 // is none; the first token of each sample is kIgnore. Size = tokens().
 std::vector<std::int32_t> labels_of(const Samples& s);
+
+// The int32 values that a kSpans column of s stands for. Size = tokens().
+std::vector<std::int32_t> values_of_spans(const Samples& s, const Column& spans);
 
 }  // namespace packline

@@ -70,7 +70,8 @@ std::string progress_to_json(const RankProgress& p) {
     j["epoch"] = e.epoch;
     epochs.push_back(std::move(j));
   }
-  const Json out = {{"dp_rank", p.dp_rank},
+  const Json out = {{"job", hex16(p.job)},
+                    {"dp_rank", p.dp_rank},
                     {"done", p.done},
                     {"from", to_json(p.progress.from)},
                     {"to", to_json(p.progress.to)},
@@ -83,6 +84,7 @@ Result<RankProgress> progress_from_json(std::string_view text) {
   try {
     const Json j = Json::parse(text);
     RankProgress p;
+    p.job = std::stoull(j.at("job").get<std::string>(), nullptr, 16);
     p.dp_rank = j.at("dp_rank");
     p.done = j.at("done");
     p.progress.from = point_from(j.at("from"));

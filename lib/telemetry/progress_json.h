@@ -11,6 +11,7 @@ namespace packline {
 
 // What a sink writes down for `packline run`: the progress its trainer last told, as JSON text.
 struct RankProgress {
+  std::uint64_t job = 0;  // fingerprint
   std::uint32_t dp_rank = 0;
   bool done = false;
   Progress progress;

@@ -8,8 +8,10 @@
 
 #include "lib/base/result.h"
 #include "lib/config/job.h"
+#include "lib/corpus/source.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
+#include "lib/encode/encoder.h"
 #include "lib/sample/samples.h"
 
 namespace packline {
@@ -46,19 +48,30 @@ class WindowMaker {
  public:
   // Opens everything; the first error of the job's sources, encoder or state folder is returned.
   static Result<std::unique_ptr<WindowMaker>> open(const Job& job);
+  // The same over sources and an encoder that are open already, one source for each of the job's.
+  static std::unique_ptr<WindowMaker> over(const Job& job,
+                                           std::vector<std::unique_ptr<Source>> sources,
+                                           std::unique_ptr<Encoder> encoder);
   virtual ~WindowMaker() = default;
 
   // The window at `place` of a lane. Errors: kDataRefused (over_long: error, on_bad_record: stop, a
   // source that changed); a position that does not fit the job.
-  // `losses` gets each loss counted in this window's ledger, in order.
+  // `losses` gets each loss counted in this window's ledger, in order; after an error nothing.
   virtual Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
                                     std::vector<Loss>& losses) = 0;
 
-  // Asks a make() that runs in another thread to stop soon with ExitCode::kTerminated.
+  // Asks a make() that runs in another thread to stop soon with ExitCode::kTerminated; those that
+  // follow do the same.
   virtual void cancel() = 0;
 
   virtual std::uint64_t records() const = 0;                        // of all sources, each once
   virtual std::uint64_t records_in(std::uint64_t epoch) const = 0;  // of the epoch's order
 };
+
+// WindowMaker::open(), and job.identity and job.fingerprint filled in from what was opened.
+Result<std::unique_ptr<WindowMaker>> open_job(Job& job);
+
+// Only that: opens sources and encoder, fills in job.identity and job.fingerprint.
+Status identify_job(Job& job);
 
 }  // namespace packline

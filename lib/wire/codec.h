@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/buffer.h"
@@ -19,6 +20,7 @@ constexpr std::uint32_t kProtocolVersion = 1;
 // Limits of one message. The defaults suit any job; a job's own bound may be smaller.
 struct Limits {
   std::size_t header_bytes = 16u << 20;
+  std::size_t header_values = 4u << 20;  // lists, maps, keys and values of one header together
   std::size_t frames = 1u << 20;
   std::size_t message_bytes = std::size_t{4} << 30;
   std::uint32_t lanes = 65536;
@@ -29,6 +31,9 @@ struct Limits {
 };
 
 using Frames = std::vector<Buffer>;
+
+// "window", "slice", ...: the message's name on the wire.
+std::string_view type_of(const Message& m);
 
 Frames encode(const Message& m);
 Result<Message> decode(const Frames& frames, const Limits& limits = {});

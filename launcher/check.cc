@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/commands.h"
+#include "lib/windows/memory_bound.h"
+
+namespace packline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json bound_json(const MemoryBound& b) {
+  return {{"producer", b.producer}, {"packer", b.packer}, {"sink", b.sink}, {"client", b.client}};
+}
+
+int complain_as_json(const std::vector<Mistake>& mistakes) {
+  Json list = Json::array();
+  for (const Mistake& m : mistakes) {
+    list.push_back({{"file", m.file}, {"line", m.line}, {"key", m.key}, {"text", m.text}});
+  }
+  fmt::print("{}\n", Json{{"mistakes", std::move(list)}}.dump(2));
+  return static_cast<int>(ExitCode::kWrongJob);
+}
+
+}  // namespace
+
+int check_command(const ReportCommand& c) {
+  LoadedJob loaded = load_job(c.job.file, c.job.sets);
+  if (!loaded.mistakes.empty() && c.json) return complain_as_json(loaded.mistakes);
+  Job job;
+  if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
+  const auto producers = static_cast<std::uint32_t>(std::max<std::size_t>(1, job.line.producers.size()));
+  const MemoryBound bound = memory_bound(job, assumptions_for(job, producers));
+  if (c.json) {
+    const Json out = {{"mistakes", Json::array()},
+                      {"settings", effective_yaml(job)},
+                      {"memory_bound_bytes", bound_json(bound)}};
+    fmt::print("{}\n", out.dump(2));
+    return 0;
+  }
+  const auto mib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  fmt::print("{}\n# memory bound of one process (anonymous, MiB), with {} producer{}:\n", effective_yaml(job), producers,
+             producers == 1 ? "" : "s");
+  fmt::print("#   producer {:.0f}   packer {:.0f}   sink {:.0f}   trainer client {:.0f}\n", mib(bound.producer),
+             mib(bound.packer), mib(bound.sink), mib(bound.client));
+  return 0;
+}
+
+}  // namespace packline

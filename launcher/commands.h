@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/config/job.h"
+
+// The subcommands of `packline`. Each returns the exit code of the process.
+
+namespace packline {
+
+struct JobOption {
+  std::string file;
+  std::vector<std::string> sets;
+  std::string log_format = "text";
+};
+
+struct RunCommand {
+  JobOption job;
+  std::uint32_t producers = 1;
+  std::uint32_t packers = 1;
+  std::string summary_file;
+  std::vector<std::string> command;  // empty: null trainers
+  bool quiet = false;                // no progress, no summary: the command speaks
+};
+int run_command(const RunCommand& c);
+
+struct TailCommand {
+  JobOption job;
+  std::uint32_t dp_rank = 0;
+  std::uint64_t steps = 0;  // 0 = to the end
+  bool jsonl = false;
+  bool on_private_line = false;  // that ends with this command anyway
+};
+int tail_command(const TailCommand& c);
+
+struct ConsumeCommand {  // the null trainer of one rank
+  JobOption job;
+  std::uint32_t dp_rank = 0;
+  std::uint32_t peer = 0;
+};
+int consume_command(const ConsumeCommand& c);
+
+struct ReportCommand {  // count, check, status
+  JobOption job;
+  bool json = false;
+};
+int count_command(const ReportCommand& c);
+int check_command(const ReportCommand& c);
+int status_command(const ReportCommand& c);
+
+// The job, or nothing after every mistake was printed (then exit with kWrongJob).
+bool load_or_complain(const JobOption& option, Job& job);
+
+// Prints "packline: <sentence>" and returns the exit code.
+int complain(const Error& error);
+
+}  // namespace packline

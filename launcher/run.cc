@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "launcher/commands.h"
+#include "launcher/line_run.h"
+#include "launcher/live_progress.h"
+#include "launcher/run_folder.h"
+#include "launcher/summary.h"
+#include "lib/app/process.h"
+#include "lib/telemetry/progress_json.h"
+#include "lib/windows/quarantine.h"
+
+namespace packline {
+namespace {
+
+constexpr int kTurnMs = 20;
+
+LineFile line_file(const Job& job, const RunCommand& c, const RunFolder& folder) {
+  LineFile line;
+  line.job = std::filesystem::absolute(c.job.file).lexically_normal().string();
+  line.sets = c.job.sets;
+  line.pid = getpid();
+  for (std::uint32_t i = 0; i < c.producers; ++i) line.producers.push_back(folder.address(fmt::format("producer-{}", i)));
+  for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r) line.sinks.push_back(folder.address(fmt::format("sink-{}", r)));
+  line.folder = folder.path();
+  line.dp_size = job.deliver.dp_size;
+  line.ranks_per_dp_rank = job.deliver.ranks_per_dp_rank;
+  line.warn_after_s = static_cast<double>(to_ms(job.deliver.times.warn_after)) / 1000;
+  line.fail_after_s = static_cast<double>(to_ms(job.deliver.times.fail_after)) / 1000;
+  return line;
+}
+
+Status check_counts(const Job& job, const RunCommand& c) {
+  if (c.producers > job.lanes) {
+    return fail(ExitCode::kWrongJob,
+                fmt::format("--producers {}: the job has {} lanes, and a producer owns at least one; set lanes: {} (that changes "
+                            "the stream) or start fewer",
+                            c.producers, job.lanes, c.producers));
+  }
+  if (!job.line.producers.empty() || !job.line.sinks.empty()) {
+    return fail(ExitCode::kWrongJob, fmt::format("{}: line: `packline run` makes the line's addresses itself; start each role by "
+                                                 "hand for these, or leave `line` out",
+                                                 c.job.file));
+  }
+  return {};
+}
+
+// Runs turn after turn until every child has ended.
+int watch(LineRun& line, LiveProgress* progress) {
+  Signals signals;
+  bool told = false;
+  while (true) {
+    if (const std::optional<int> code = line.turn()) return *code;
+    if (signals.read() != Signals::Stop::kNo && !told) {
+      told = true;
+      const int code = static_cast<int>(signals.exit_code());
+      line.stop(code, SIGTERM);
+    }
+    if (progress != nullptr) progress->update();
+    pollfd wake{signals.fd(), POLLIN, 0};
+    poll(&wake, told ? 0 : 1, kTurnMs);
+  }
+}
+
+// Prints the summary and holds it against the laws; returns the exit code.
+int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code) {
+  const std::vector<RankProgress> ranks = line.progress();
+  Summary summary = summarise(job, ranks);
+  summary.restarts = line.restarts();
+  summary.seconds = line.seconds();
+  if (!ranks.empty()) {
+    Job identified = job;
+    identified.fingerprint = ranks.front().job;
+    summary.quarantine = Quarantine(identified).folder();
+  }
+  if (!c.summary_file.empty()) {
+    std::ofstream out(c.summary_file, std::ios::trunc);
+    out << summary_json(job, summary);
+    out.close();
+    if (!out) return complain({ExitCode::kWrongJob, fmt::format("--summary {}: it cannot be written", c.summary_file)});
+  }
+  // The command's output is its own; without one the summary is what this program prints.
+  if (!c.quiet) fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
+  if (code != 0) return code;
+  if (Status ok = check_summary(job, summary, ranks); !ok) return complain(ok.error());
+  return code;
+}
+
+}  // namespace
+
+int run_command(const RunCommand& c) {
+  Job job;
+  if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
+  if (Status ok = check_counts(job, c); !ok) return complain(ok.error());
+  Result<RunFolder> folder = RunFolder::make(job);
+  if (!folder) return complain(folder.error());
+  if (Status ok = folder->publish(line_file(job, c, *folder)); !ok) return complain(ok.error());
+  LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command}, *folder);
+  if (Status ok = line.start(); !ok) return complain(ok.error());
+  LiveProgress progress(job, folder->path());
+  const int code = watch(line, c.quiet ? nullptr : &progress);
+  progress.clear();
+  if (!line.reason().empty()) fmt::print(stderr, "packline: the line ended: {}\n", line.reason());
+  return conclude(job, c, line, code);
+}
+
+}  // namespace packline

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/config/job.h"
+
+namespace packline {
+
+// Fills job.identity and job.fingerprint from what a producer says of the job it runs, after every
+// setting that this job file can answer without the data was found equal. `whom` names the
+// producer. Error (kWrongJob): the first setting that differs, with both values; or an identity
+// that does not have that fingerprint.
+Status adopt_identity(Job& job, const std::vector<std::pair<std::string, std::string>>& told,
+                      std::uint64_t fingerprint, const std::string& whom);
+
+}  // namespace packline

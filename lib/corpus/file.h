@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+
+namespace packline {
+
+// An open file descriptor; closes it.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd();
+  Fd(Fd&& o) noexcept : fd_(o.fd_) { o.fd_ = -1; }
+  Fd& operator=(Fd&& o) noexcept;
+
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// What tells one state of a file from another.
+struct FileStamp {
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+
+// "FILE cannot be WHAT: CAUSE": the sentence of a call that failed with `error` (an errno).
+std::string cannot(std::string_view file, std::string_view what, int error);
+
+// A regular file, to be read. The errors name the file (kDataRefused).
+Result<Fd> open_to_read(const std::string& file);
+Result<FileStamp> stamp_of(const Fd& fd, const std::string& file);
+
+// Reads up to `size` bytes from `offset`; fewer only where the file ends.
+Result<std::size_t> read_at(const Fd& fd, const std::string& file, std::uint64_t offset, char* to,
+                            std::size_t size);
+Status write_at(const Fd& fd, const std::string& file, std::uint64_t offset, const char* from,
+                std::size_t size);
+
+// A whole file, mapped for reading. The file must not shrink while it is mapped: only for files
+// that this program alone writes, and replaces by renaming.
+class Mapping {
+ public:
+  Mapping() = default;
+  ~Mapping();
+  Mapping(Mapping&& o) noexcept : data_(o.data_), size_(o.size_) { o.data_ = nullptr; }
+  Mapping& operator=(Mapping&& o) noexcept;
+  static Result<Mapping> of(const Fd& fd, const std::string& file, std::size_t size);
+
+  const char* data() const { return static_cast<const char*>(data_); }
+  std::size_t size() const { return size_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace packline

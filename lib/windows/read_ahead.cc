@@ -1,0 +1,161 @@
+#include "lib/windows/read_ahead.h"
+
+#include <utility>
+
+#include "lib/base/check.h"
+#include "lib/base/random.h"
+#include "lib/windows/record_id.h"
+
+namespace packline {
+
+ReadAhead::ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
+                     std::uint64_t seed, std::uint32_t lanes)
+    : sources_(sources),
+      seed_(seed),
+      lane_count_(lanes),
+      lanes_(lanes),
+      pool_(encoder, threads, groups_max(threads)) {}
+
+void ReadAhead::restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order,
+                        std::uint64_t epoch, const std::vector<std::uint64_t>& first,
+                        std::uint64_t head) {
+  stop(lane);
+  Lane& l = lanes_[lane];
+  l.end = order->lane_size(lane, lane_count_);
+  l.order = std::move(order);
+  l.epoch = epoch;
+  l.first.assign(first.begin(), first.end());
+  l.head = head;
+}
+
+void ReadAhead::stop(std::uint32_t lane) {
+  Lane& l = lanes_[lane];
+  for (const PutBy& group : l.put_by) {
+    for (std::size_t i = group.next; i < group.items.size(); ++i) {
+      bytes_put_by_ -= group.items[i].bytes;
+    }
+  }
+  groups_put_by_ -= l.put_by.size();
+  const std::uint64_t generation = l.generation + 1;
+  l = Lane{};
+  l.generation = generation;
+}
+
+bool ReadAhead::unread(const Lane& lane) const {
+  return !lane.first.empty() || lane.head < lane.end;
+}
+
+bool ReadAhead::more(std::uint32_t lane) const {
+  const Lane& l = lanes_[lane];
+  return !l.put_by.empty() || l.groups_out > 0 || unread(l);
+}
+
+// Others than the urgent lane count what was put by as well, so that what nobody asks for cannot
+// pile up.
+bool ReadAhead::room(bool urgent) const {
+  if (pool_.full()) return false;
+  if (urgent) return bytes_in_pool_ < kAheadBytes;
+  return in_pool_.size() + groups_put_by_ < pool_.limit() &&
+         bytes_in_pool_ + bytes_put_by_ < kAheadBytes;
+}
+
+Result<PoolRecord> ReadAhead::read(const Lane& lane, const Item& item) {
+  const Source& source = *sources_[item.ref.source];
+  const Result<RawRecord> raw = source.read(item.ref.record, scratch_);
+  if (!raw) return tl::unexpected<Error>(raw.error());
+  PoolRecord record;
+  record.bytes.assign(raw->bytes);
+  record.source = &source.settings();
+  record.id = record_id(item.ref);
+  record.seed = derive(seed_, {static_cast<std::uint64_t>(Purpose::kRecord), lane.epoch,
+                               item.ref.source, item.ref.record, item.ref.copy});
+  return record;
+}
+
+void ReadAhead::submit_group(std::uint32_t lane) {
+  Lane& l = lanes_[lane];
+  Group group;
+  group.lane = lane;
+  group.generation = l.generation;
+  EncodePool::Group records;
+  while (unread(l) && !l.unreadable && records.size() < kGroupRecords &&
+         group.bytes < kGroupBytes) {
+    Item item;
+    item.number = l.first.empty() ? l.head : l.first.front();
+    item.ref = l.order->at(item.number * lane_count_ + lane);
+    Result<PoolRecord> record = read(l, item);
+    if (!record) {
+      l.unreadable = record.error();
+      break;
+    }
+    item.bytes = record->bytes.size();
+    group.bytes += item.bytes;
+    group.items.push_back(item);
+    records.push_back(std::move(*record));
+    if (l.first.empty()) {
+      ++l.head;
+    } else {
+      l.first.pop_front();
+    }
+  }
+  if (records.empty()) return;
+  ++l.groups_out;
+  l.bytes_ahead += group.bytes;
+  bytes_in_pool_ += group.bytes;
+  in_pool_.push_back(std::move(group));
+  pool_.submit(std::move(records));
+}
+
+// The oldest group of the pool goes to its lane, or away when the lane was restarted since.
+void ReadAhead::take_group() {
+  std::vector<Encoded> encoded = pool_.take();
+  Group group = std::move(in_pool_.front());
+  in_pool_.pop_front();
+  bytes_in_pool_ -= group.bytes;
+  PL_CHECK_EQ(encoded.size(), group.items.size());
+  bytes_back_ += group.bytes;
+  for (const Encoded& e : encoded) tokens_back_ += e.samples.tokens();
+  if (bytes_back_ > 0) {
+    tokens_a_byte_ = static_cast<double>(tokens_back_) / static_cast<double>(bytes_back_);
+  }
+  Lane& l = lanes_[group.lane];
+  if (group.generation != l.generation) return;
+  --l.groups_out;
+  bytes_put_by_ += group.bytes;
+  ++groups_put_by_;
+  l.put_by.push_back({std::move(group.items), std::move(encoded), 0});
+}
+
+Result<EncodedRecord> ReadAhead::next(std::uint32_t lane) {
+  PL_CHECK(more(lane));
+  Lane& l = lanes_[lane];
+  while (l.put_by.empty()) {
+    if (l.groups_out == 0) {
+      if (l.unreadable) return tl::unexpected<Error>(*l.unreadable);
+      while (pool_.full()) take_group();
+      submit_group(lane);
+      continue;
+    }
+    take_group();
+  }
+  PutBy& group = l.put_by.front();
+  const Item& item = group.items[group.next];
+  EncodedRecord record{item.number, item.ref, std::move(group.encoded[group.next])};
+  l.bytes_ahead -= item.bytes;
+  bytes_put_by_ -= item.bytes;
+  if (++group.next == group.items.size()) {
+    l.put_by.pop_front();
+    --groups_put_by_;
+  }
+  return record;
+}
+
+void ReadAhead::fill(std::uint32_t lane, std::uint64_t tokens, bool urgent) {
+  const Lane& l = lanes_[lane];
+  const auto enough = [&] {
+    return static_cast<double>(l.bytes_ahead) * tokens_a_byte_ >= static_cast<double>(tokens);
+  };
+  while (unread(l) && !l.unreadable && room(urgent) && !enough()) submit_group(lane);
+}
+
+}  // namespace packline

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/corpus/order.h"
+#include "lib/corpus/source.h"
+#include "lib/encode/pool.h"
+
+namespace packline {
+
+using Sources = std::vector<std::unique_ptr<Source>>;
+
+// One record of a lane, back from the encoder.
+struct EncodedRecord {
+  std::uint64_t number = 0;  // in the lane's order
+  RecordRef ref;
+  Encoded encoded;
+};
+
+// Reads the records of lanes and has them encoded, ahead of whoever takes them: group by group (64
+// records or 1 MiB), through one EncodePool, for each lane in the order asked. What comes back for
+// another lane than the one asked for is put by for it. One thread at a time.
+//
+// Bounds: the pool's limit of groups, and kAheadBytes of records, in the pool; the same once more
+// for what is put by for other lanes, and of each lane what it was read too far. A single record
+// may be larger than that; then it is alone.
+class ReadAhead {
+ public:
+  static constexpr std::size_t kGroupRecords = 64;
+  static constexpr std::size_t kGroupBytes = 1U << 20U;
+  static constexpr std::uint64_t kAheadBytes = 16U << 20U;
+  // Groups in the pool: enough that workers have work while the owner closes a window.
+  static std::size_t groups_max(std::uint32_t threads) { return 8 + 4 * std::size_t{threads}; }
+
+  // `sources` and `encoder` must outlive it.
+  ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
+            std::uint64_t seed, std::uint32_t lanes);
+
+  // From now on the lane gives the records `first` of its order, then those from `head` to its end.
+  // What was read for it before is forgotten.
+  void restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
+               const std::vector<std::uint64_t>& first, std::uint64_t head);
+  void stop(std::uint32_t lane);
+
+  // Whether the lane has a record that next() has not given.
+  bool more(std::uint32_t lane) const;
+  // The lane's next record; there must be one. Waits for the encoder. Error: its bytes could not be
+  // read.
+  Result<EncodedRecord> next(std::uint32_t lane);
+
+  // Submits what fits until about `tokens` more are on their way for this lane. `urgent`: for the
+  // lane that next() will be asked for now.
+  void fill(std::uint32_t lane, std::uint64_t tokens, bool urgent);
+
+ private:
+  struct Item {
+    std::uint64_t number = 0;
+    RecordRef ref;
+    std::uint64_t bytes = 0;
+  };
+  struct Group {  // as it went to the pool
+    std::uint32_t lane = 0;
+    std::uint64_t generation = 0;
+    std::uint64_t bytes = 0;
+    std::vector<Item> items;
+  };
+  struct PutBy {  // as it came back
+    std::vector<Item> items;
+    std::vector<Encoded> encoded;
+    std::size_t next = 0;
+  };
+  struct Lane {
+    std::uint64_t generation = 0;  // groups of an earlier one are thrown away
+    std::shared_ptr<const EpochOrder> order;
+    std::uint64_t epoch = 0;
+    std::deque<std::uint64_t> first;  // to be read before `head`
+    std::uint64_t head = 0, end = 0;  // records to be read
+    std::optional<Error> unreadable;  // of the record that would be read next
+    std::deque<PutBy> put_by;
+    std::size_t groups_out = 0;     // in the pool, of this generation
+    std::uint64_t bytes_ahead = 0;  // in the pool and put by
+  };
+
+  bool unread(const Lane& lane) const;
+  bool room(bool urgent) const;
+  void submit_group(std::uint32_t lane);
+  Result<PoolRecord> read(const Lane& lane, const Item& item);
+  void take_group();
+
+  const Sources& sources_;
+  const std::uint64_t seed_;
+  const std::uint32_t lane_count_;
+  std::vector<Lane> lanes_;
+  std::deque<Group> in_pool_;  // as the pool's outstanding groups
+  std::uint64_t bytes_in_pool_ = 0;
+  std::uint64_t bytes_put_by_ = 0;
+  std::size_t groups_put_by_ = 0;
+  double tokens_a_byte_ = 0.25;  // of what came back so far; a guess before that
+  std::uint64_t tokens_back_ = 0, bytes_back_ = 0;
+  std::string scratch_;
+  EncodePool pool_;  // last: its threads end first
+};
+
+}  // namespace packline

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/config/job.h"
+#include "lib/delivery/ledger.h"
+#include "lib/encode/encoder.h"
+#include "lib/windows/window_maker.h"
+
+namespace packline {
+
+// Where a record stands: in its lane's order, and for sentences.
+struct RecordPlace {
+  std::uint64_t number = 0;  // in the lane's order
+  std::string where;         // "file:line"
+  std::string id;            // "s0:4711+1"
+};
+
+// A record as a lane keeps it: what the encoder gave, and what the job's policies made of it.
+struct JudgedRecord {
+  std::uint64_t number = 0;             // in the lane's order
+  Samples samples;                      // as encoded; over-long ones cut where the job says so
+  std::vector<std::uint32_t> packable;  // which samples go on to be packed, ascending
+  Ledger ledger;                        // of this record and all its samples
+  std::vector<Loss> losses;             // the same, one by one; `window` is filled in at closing
+};
+
+// What of a job decides what becomes of a record.
+struct RecordPolicy {
+  std::uint32_t capacity = 0;  // tokens
+  OverLong over_long = OverLong::kDrop;
+  BadRecord on_bad_record = BadRecord::kQuarantine;
+};
+
+// Whether judge() will speak of this record, so that its place needs its words; those of the many
+// others need not be made.
+bool worth_a_word(const RecordPolicy& policy, const Encoded& encoded);
+
+// docs/stream.md section 4: what becomes of a record and its samples. kDataRefused, with file:line,
+// for a lost record under on_bad_record: stop and an over-long sample under over_long: error.
+Result<JudgedRecord> judge(const RecordPolicy& policy, const RecordPlace& place, Encoded encoded);
+
+// The same samples, each with at most its first `capacity` tokens. Per-token columns are cut, spans
+// end at the cut; ragged and opaque columns stay whole.
+Samples truncated(const Samples& samples, std::uint32_t capacity);
+
+}  // namespace packline

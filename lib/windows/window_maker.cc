@@ -1,0 +1,235 @@
+#include "lib/windows/window_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include "lib/corpus/order.h"
+#include "lib/packing/closing.h"
+#include "lib/packing/planner.h"
+#include "lib/windows/lane_buffer.h"
+#include "lib/windows/read_ahead.h"
+#include "lib/windows/record_id.h"
+#include "lib/windows/record_policy.h"
+
+namespace packline {
+namespace {
+
+// What a job reads from.
+struct Opened {
+  Sources sources;
+  std::unique_ptr<Encoder> encoder;
+};
+
+Result<Opened> open_parts(const Job& job) {
+  Opened opened;
+  Result<std::unique_ptr<Encoder>> encoder = Encoder::make(job.encode);
+  if (!encoder) return tl::unexpected<Error>(encoder.error());
+  opened.encoder = std::move(*encoder);
+  for (const SourceSettings& settings : job.sources) {
+    if (const Status ok = compatible(job.encode, settings.format); !ok) {
+      return fail(ok.error().code, fmt::format("source {}: {}", settings.pattern, ok.error().text));
+    }
+    Result<std::unique_ptr<Source>> source = Source::open(settings, job.state);
+    if (!source) return tl::unexpected<Error>(source.error());
+    opened.sources.push_back(std::move(*source));
+  }
+  return opened;
+}
+
+void identify_from(Job& job, const Opened& opened) {
+  std::vector<std::uint64_t> contents;
+  for (const auto& source : opened.sources) contents.push_back(source->content_hash());
+  identify(job, contents, opened.encoder->identity());
+}
+
+class LaneWindowMaker final : public WindowMaker {
+ public:
+  LaneWindowMaker(const Job& job, Sources sources, std::unique_ptr<Encoder> encoder)
+      : seed_(job.seed),
+        epochs_(job.epochs),
+        shuffle_(job.shuffle),
+        pack_(job.pack),
+        policy_{job.pack.capacity, job.pack.over_long, job.on_bad_record},
+        sources_(std::move(sources)),
+        encoder_(std::move(encoder)),
+        lanes_(job.lanes),
+        planner_(job.pack.capacity),
+        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes) {}
+
+  Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
+                            std::vector<Loss>& losses) override;
+  void cancel() override { cancelled_ = true; }
+  std::uint64_t records() const override;
+  std::uint64_t records_in(std::uint64_t epoch) const override { return new_order(epoch).size(); }
+
+ private:
+  struct Lane {
+    LaneBuffer buffer;
+    std::uint64_t made_at = 0;  // when its last window was made, counted in windows; 0 = never
+  };
+
+  EpochOrder new_order(std::uint64_t epoch) const;
+  std::shared_ptr<const EpochOrder> order_of(std::uint64_t epoch);
+  Status start_lane(std::uint32_t lane, const Place& place);
+  Status read_enough(std::uint32_t lane);
+  void read_ahead_of(std::uint32_t lane);
+  std::uint64_t tokens_missing(const Lane& lane, bool closes_first) const;
+  tl::unexpected<Error> give_up(std::uint32_t lane, Error error);
+
+  const std::uint64_t seed_, epochs_;
+  const ShuffleSettings shuffle_;
+  const PackSettings pack_;
+  const RecordPolicy policy_;
+  const Sources sources_;
+  const std::unique_ptr<Encoder> encoder_;
+  std::atomic<bool> cancelled_ = false;
+  std::map<std::uint64_t, std::weak_ptr<const EpochOrder>> orders_;  // those in use, by epoch
+  std::vector<Lane> lanes_;
+  std::uint64_t made_ = 0;  // windows
+  Planner planner_;
+  ReadAhead reading_;  // last: its threads end before what they use
+};
+
+std::uint64_t LaneWindowMaker::records() const {
+  std::uint64_t all = 0;
+  for (const auto& source : sources_) all += source->records();
+  return all;
+}
+
+EpochOrder LaneWindowMaker::new_order(std::uint64_t epoch) const {
+  std::vector<SourceShare> shares;
+  for (const auto& source : sources_) {
+    shares.push_back({source->records(), source->settings().weight, source->settings().repeat});
+  }
+  return {std::move(shares), shuffle_, seed_, epoch};
+}
+
+std::shared_ptr<const EpochOrder> LaneWindowMaker::order_of(std::uint64_t epoch) {
+  if (auto known = orders_[epoch].lock()) return known;
+  auto order = std::make_shared<const EpochOrder>(new_order(epoch));
+  orders_[epoch] = order;
+  std::erase_if(orders_, [](const auto& entry) { return entry.second.expired(); });
+  return order;
+}
+
+Status LaneWindowMaker::start_lane(std::uint32_t lane, const Place& place) {
+  const auto order = order_of(place.epoch);
+  LaneBuffer& buffer = lanes_[lane].buffer;
+  const auto lanes = static_cast<std::uint32_t>(lanes_.size());
+  if (Status ok = buffer.start(lane, place, order->lane_size(lane, lanes)); !ok) return ok;
+  reading_.restart(lane, order, place.epoch, buffer.carried_records(), buffer.head());
+  return {};
+}
+
+tl::unexpected<Error> LaneWindowMaker::give_up(std::uint32_t lane, Error error) {
+  lanes_[lane].buffer.stop();
+  reading_.stop(lane);
+  return tl::unexpected<Error>(std::move(error));
+}
+
+// How many tokens the lane lacks for its next window (`closes_first`: for the one after the window
+// that it is about to close).
+std::uint64_t LaneWindowMaker::tokens_missing(const Lane& lane, bool closes_first) const {
+  const std::uint64_t leaves =
+      closes_first ? std::uint64_t{pack_.packs_per_window} * pack_.capacity : 0;
+  const std::uint64_t has = lane.buffer.tokens();
+  const std::uint64_t wanted = tokens_wanted(pack_) + 1;
+  const std::uint64_t stays = has > leaves ? has - leaves : 0;
+  return wanted > stays ? wanted - stays : 0;
+}
+
+// Has the workers go on with what will be asked for next, as well as can be guessed: the lane that
+// was asked for longest ago.
+void LaneWindowMaker::read_ahead_of(std::uint32_t lane) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t l = 0; l < lanes_.size(); ++l) {
+    if (l != lane && lanes_[l].made_at > 0 && lanes_[l].buffer.started()) others.push_back(l);
+  }
+  std::sort(others.begin(), others.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return lanes_[a].made_at < lanes_[b].made_at;
+  });
+  for (const std::uint32_t l : others) reading_.fill(l, tokens_missing(lanes_[l], false), false);
+  if (!lanes_[lane].buffer.wants_more(pack_)) {
+    reading_.fill(lane, tokens_missing(lanes_[lane], true), false);
+  }
+}
+
+Status LaneWindowMaker::read_enough(std::uint32_t lane) {
+  LaneBuffer& buffer = lanes_[lane].buffer;
+  while (buffer.wants_more(pack_)) {
+    if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
+    reading_.fill(lane, tokens_missing(lanes_[lane], false), true);
+    read_ahead_of(lane);
+    Result<EncodedRecord> record = reading_.next(lane);
+    if (!record) return tl::unexpected<Error>(record.error());
+    RecordPlace at;
+    at.number = record->number;
+    if (worth_a_word(policy_, record->encoded)) {
+      at.id = record_id(record->ref);
+      at.where = sources_[record->ref.source]->where(record->ref.record);
+    }
+    Result<JudgedRecord> judged = judge(policy_, at, std::move(record->encoded));
+    if (!judged) return tl::unexpected<Error>(judged.error());
+    if (Status ok = buffer.add(std::move(*judged)); !ok) return ok;
+  }
+  return {};
+}
+
+Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& place,
+                                           std::vector<Loss>& losses) {
+  if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
+  if (lane >= lanes_.size() || place.epoch >= epochs_) {
+    return fail(ExitCode::kWrongJob,
+                fmt::format("lane {}, epoch {}: this job has {} lanes and {} epochs; go on from a "
+                            "checkpoint that was written with this job",
+                            lane, place.epoch, lanes_.size(), epochs_));
+  }
+  Lane& l = lanes_[lane];
+  if (!l.buffer.stands_at(place)) {
+    if (Status ok = start_lane(lane, place); !ok) return give_up(lane, ok.error());
+  }
+  if (Status ok = read_enough(lane); !ok) return give_up(lane, ok.error());
+  l.made_at = ++made_;
+  read_ahead_of(lane);
+  Result<ClosedWindow> window = l.buffer.close(pack_, planner_, losses);
+  if (!window) return give_up(lane, window.error());
+  if (window->last && place.epoch + 1 < epochs_) {
+    if (Status ok = start_lane(lane, {place.epoch + 1, 0, ""}); !ok) {
+      return give_up(lane, ok.error());
+    }
+  }
+  return window;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WindowMaker>> WindowMaker::open(const Job& job) {
+  Result<Opened> opened = open_parts(job);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  return over(job, std::move(opened->sources), std::move(opened->encoder));
+}
+
+std::unique_ptr<WindowMaker> WindowMaker::over(const Job& job, Sources sources,
+                                               std::unique_ptr<Encoder> encoder) {
+  return std::make_unique<LaneWindowMaker>(job, std::move(sources), std::move(encoder));
+}
+
+Result<std::unique_ptr<WindowMaker>> open_job(Job& job) {
+  Result<Opened> opened = open_parts(job);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  identify_from(job, *opened);
+  return WindowMaker::over(job, std::move(opened->sources), std::move(opened->encoder));
+}
+
+Status identify_job(Job& job) {
+  Result<Opened> opened = open_parts(job);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  identify_from(job, *opened);
+  return {};
+}
+
+}  // namespace packline

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "lib/base/instant.h"
+#include "lib/transport/socket.h"
+
+namespace packline {
+
+// The way to one sink. A slice that cannot be written now waits a moment, because a connection takes a
+// moment to come up; a sink that takes nothing for longer loses its slices, and the producer's lease
+// brings them again. So a dead sink holds up nobody, and what waits is bounded.
+class SliceOutlet {
+ public:
+  explicit SliceOutlet(Socket socket) : socket_(std::move(socket)) {}
+
+  // False when the slice was dropped.
+  bool send(std::vector<Buffer> frames, Instant now);
+  // Writes what waits; returns how many slices were dropped because they had waited too long.
+  std::uint64_t flush(Instant now);
+  bool waiting() const { return !queue_.empty(); }
+  Instant used() const { return used_; }
+  void set_linger(Duration d) { socket_.set_linger(d); }
+
+ private:
+  Socket socket_;
+  std::deque<std::vector<Buffer>> queue_;
+  std::optional<Instant> blocked_since_;
+  Instant used_{};
+};
+
+}  // namespace packline

@@ -1,0 +1,74 @@
+#include "producer/maker_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace packline {
+
+MakerThread::MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine, std::function<void()> made)
+    : maker_(std::move(maker)), quarantine_(std::move(quarantine)), made_(std::move(made)) {
+  thread_ = std::thread([this] { work(); });
+}
+
+MakerThread::~MakerThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  maker_->cancel();
+  asked_.notify_one();
+  thread_.join();
+}
+
+void MakerThread::ask(const ReadRequest& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+  }
+  asked_.notify_one();
+}
+
+void MakerThread::forget(const std::function<bool(std::uint64_t)>& wanted) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(requests_, [&](const ReadRequest& r) { return !wanted(r.ticket); });
+}
+
+std::optional<MakerThread::Made> MakerThread::take() {
+  const std::lock_guard lock(mutex_);
+  if (results_.empty()) return std::nullopt;
+  Made out = std::move(results_.front());
+  results_.pop_front();
+  return out;
+}
+
+std::uint64_t MakerThread::quarantine_unwritten() const {
+  const std::lock_guard lock(mutex_);
+  return unwritten_;
+}
+
+void MakerThread::work() {
+  while (true) {
+    ReadRequest request;
+    {
+      std::unique_lock lock(mutex_);
+      asked_.wait(lock, [this] { return stop_ || !requests_.empty(); });
+      if (stop_) return;
+      request = requests_.front();
+      requests_.pop_front();
+    }
+    std::vector<Loss> losses;
+    Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
+    if (made.window) {
+      if (Status ok = quarantine_.write(*made.window, losses); !ok) made.quarantine_trouble = ok.error();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return;
+      unwritten_ = quarantine_.unwritten();
+      results_.push_back(std::move(made));
+    }
+    made_();
+  }
+}
+
+}  // namespace packline

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/windows/quarantine.h"
+#include "lib/windows/window_maker.h"
+#include "producer/producer.h"
+
+namespace packline {
+
+// The thread in which windows are made, so that reading and encoding never hold up the loop that
+// answers reports. Requests are served in the order asked. Losses are in the quarantine file before
+// their window is given out.
+//
+// ask(), forget() and take() are called from the loop; `made` is called from the thread, after each
+// window, to wake the loop.
+class MakerThread {
+ public:
+  struct Made {
+    std::uint64_t ticket = 0;
+    Result<ClosedWindow> window;
+    std::optional<Error> quarantine_trouble;  // the window is whole all the same
+  };
+
+  MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine, std::function<void()> made);
+  ~MakerThread();  // cancels what is under way, joins
+  MakerThread(const MakerThread&) = delete;
+  MakerThread& operator=(const MakerThread&) = delete;
+
+  void ask(const ReadRequest& request);
+  // Drops requests that have not begun and are not wanted any more.
+  void forget(const std::function<bool(std::uint64_t ticket)>& wanted);
+  std::optional<Made> take();
+  std::uint64_t quarantine_unwritten() const;
+
+ private:
+  void work();
+
+  std::unique_ptr<WindowMaker> maker_;
+  Quarantine quarantine_;  // used by the thread
+  std::function<void()> made_;
+  mutable std::mutex mutex_;
+  std::condition_variable asked_;
+  std::deque<ReadRequest> requests_;    // guarded by mutex_
+  std::deque<Made> results_;            // guarded by mutex_
+  std::uint64_t unwritten_ = 0;         // guarded by mutex_
+  bool stop_ = false;                   // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace packline

@@ -1,0 +1,102 @@
+// What a producer tells of itself: to packers and sinks (Notice) and in its status document.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "producer/producer.h"
+
+namespace packline {
+namespace {
+
+constexpr std::size_t kSentTold = 64;
+
+std::uint64_t since(Instant then, Instant now) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(now - then)));
+}
+
+}  // namespace
+
+bool Producer::on_its_way(const Leases::Lease& l) const {
+  const auto it = reports_.all().find(l.dp_rank);
+  if (it == reports_.all().end()) return false;
+  const Report& r = it->second.report;
+  const Place* p = RankReports::place_of(r, l.key.lane);
+  return p != nullptr && std::tie(l.key.epoch, l.key.index) >= std::tie(p->epoch, p->index) &&
+         std::ranges::find(r.held, l.key) == r.held.end();
+}
+
+std::optional<std::uint32_t> Producer::slowest_rank() const {
+  std::optional<std::uint32_t> slowest;
+  Key lowest{};
+  for (const auto& [lane, l] : lanes_) {
+    if (!full(l)) continue;
+    const Key base = l.held.begin()->first;
+    if (slowest && base >= lowest) continue;
+    lowest = base;
+    slowest = reports_.slowest_in(lane);
+  }
+  return slowest;
+}
+
+Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
+  Notice n;
+  n.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
+  n.producer = settings_.index;
+  n.session = settings_.session;
+  n.finished = state_ != ProducerState::kActive && (!exit_ || exit_->code == ExitCode::kDone);
+  n.packers = packers_connected;
+  // At least 1 while one waits: 0 says that none does.
+  if (unsent_since_) n.unsent_ms = std::max<std::uint64_t>(1, since(*unsent_since_, now));
+  for (const auto& [lane, l] : lanes_) {
+    LaneNotice ln;
+    ln.lane = lane;
+    ln.has_head = l.head.has_value();
+    if (l.head) std::tie(ln.epoch, ln.index) = std::tie(l.head->epoch, l.head->index);
+    ln.held = static_cast<std::uint32_t>(l.held.size());
+    ln.reading = l.ticket != 0 && l.asked;
+    if (ln.reading) ln.reading_ms = since(l.reading_since, now);
+    n.lanes.push_back(ln);
+  }
+  for (const Leases::Lease& l : leases_.oldest(SIZE_MAX)) {
+    if (n.sent.size() == kSentTold) break;
+    if (on_its_way(l))
+      n.sent.push_back({l.key, l.dp_rank, since(l.sent, now), l.tries, since(now, l.until)});
+  }
+  n.identity = settings_.identity;
+  n.slowest_rank = slowest_rank();
+  if (n.slowest_rank) n.slowest_silent_ms = since(reports_.all().at(*n.slowest_rank).at, now);
+  return n;
+}
+
+std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) const {
+  std::vector<Wait> waits;
+  if (state_ == ProducerState::kDone) return waits;
+  for (std::uint32_t rank = 0; rank < settings_.job.dp_size; ++rank) {
+    const auto it = reports_.all().find(rank);
+    const std::string sink = fmt::format("sink {}", rank);
+    if (it == reports_.all().end()) {
+      waits.push_back({"its first report", sink, since(started_, now)});
+    } else if (state_ == ProducerState::kFinished) {
+      if (!it->second.report.bye) waits.push_back({"its goodbye", sink, since(finished_at_, now)});
+    } else if (now - it->second.at > settings_.times.silent) {
+      waits.push_back({"a report", sink, since(it->second.at, now)});
+    } else if (it->second.report.lanes.empty()) {
+      waits.push_back({"its trainer to subscribe", sink, since(started_, now)});
+    }
+  }
+  if (unsent_since_)
+    waits.push_back({"a packer that takes a window",
+                     packers_connected == 0
+                         ? std::string("packers (none is connected: start one)")
+                         : fmt::format("packers ({} connected, all busy)", packers_connected),
+                     since(*unsent_since_, now)});
+  const auto slowest = slowest_rank();
+  if (full_since_ && slowest)
+    waits.push_back({"its trainer to take packs: all credit is used",
+                     fmt::format("sink {}", *slowest), since(*full_since_, now)});
+  return waits;
+}
+
+}  // namespace packline

@@ -1,0 +1,160 @@
+#include "producer/producer_service.h"
+
+#include <fmt/format.h>
+
+#include "lib/telemetry/progress_json.h"
+#include "lib/transport/clock.h"
+#include "lib/transport/endpoint.h"
+#include "lib/wire/codec.h"
+
+namespace packline {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the loop sleeps at most: leases end and machines tick at this grain.
+constexpr Duration kTurn = 50ms;
+// What a producer that is told to end may still write of what it has sent.
+constexpr Duration kLastWords = 500ms;
+
+}  // namespace
+
+ProducerService::ProducerService(Job job, const ProducerOptions& options)
+    : job_(std::move(job)), options_(options),
+      session_(random_session()),
+      status_("producer", static_cast<int>(options.index), session_) {}
+
+Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job, const ProducerOptions& options) {
+  std::unique_ptr<ProducerService> s(new ProducerService(std::move(job), options));
+  // The addresses first: a second producer with this index must not touch the first one's files.
+  if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
+  auto maker = open_job(s->job_);
+  if (!maker) return tl::unexpected(maker.error());
+  s->start(std::move(*maker));
+  return s;
+}
+
+Status ProducerService::bind() {
+  const std::string& base = job_.line.producers[options_.index];
+  auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any));
+  if (!windows) return tl::unexpected(windows.error());
+  auto reports = Socket::pull_bind(context_, bind_address(base, kReportsPort, job_.line.bind_any), SocketOptions::state());
+  if (!reports) return tl::unexpected(reports.error());
+  auto notices = Socket::pub_bind(context_, bind_address(base, kNoticesPort, job_.line.bind_any));
+  if (!notices) return tl::unexpected(notices.error());
+  windows_.emplace(std::move(*windows));
+  reports_.emplace(std::move(*reports));
+  notices_.emplace(std::move(*notices));
+  return status_.serve(http_address(base, job_.line.bind_any), options_.http_port_file);
+}
+
+void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
+  records_ = maker->records_in(0);
+  ProducerSettings settings;
+  settings.index = options_.index;
+  settings.producers = static_cast<std::uint32_t>(job_.line.producers.size());
+  settings.job = job_.shape();
+  settings.window_credit = job_.deliver.window_credit;
+  settings.session = session_;
+  settings.times = job_.deliver.times;
+  machine_.emplace(settings, now());
+  maker_.emplace(std::move(maker), Quarantine(job_), [this] { wake_.signal(); });
+  windows_id_ = loop_.watch(*windows_);
+  loop_.wake_when_readable(windows_id_, false);
+  loop_.watch(*reports_);
+  loop_.watch(wake_.fd());
+}
+
+Exit ProducerService::run(Signals& signals) {
+  loop_.watch(signals.fd());
+  while (true) {
+    const Instant t = now();
+    turn(t);
+    if (failed_) return *failed_;
+    if (machine_->exit()) {
+      notices_->set_linger(kLastWords);
+      return *machine_->exit();
+    }
+    if (signals.read() != Signals::Stop::kNo) {
+      windows_->set_linger(kLastWords);
+      return {signals.exit_code(), "ended by a signal"};
+    }
+    loop_.wake_when_writable(windows_id_, machine_->blocked());
+    loop_.wait(std::min(t + kTurn, publish_at_));
+  }
+}
+
+void ProducerService::turn(Instant t) {
+  take_reports(t);
+  take_windows(t);
+  machine_->tick(t);
+  maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
+  for (const ReadRequest& r : machine_->take_reads(t)) maker_->ask(r);
+  machine_->dispatch(t, [this](const Window& w) { return windows_->send(encode(w)) == Sent::kSent; });
+  if (t >= publish_at_) publish(t);
+}
+
+void ProducerService::take_reports(Instant t) {
+  while (auto in = reports_->receive()) {
+    Result<Message> m = decode(in->frames);
+    if (m && std::holds_alternative<Report>(*m)) {
+      machine_->on_report(std::get<Report>(*m), t);
+      continue;
+    }
+    ++bad_messages_;
+    log::warning_once(limit_, "bad_report", t, "dropped what is no report, from {}: {}", in->peer,
+             m ? std::string(type_of(*m)) : m.error().text);
+  }
+}
+
+void ProducerService::take_windows(Instant t) {
+  wake_.clear();
+  while (auto made = maker_->take()) {
+    if (made->quarantine_trouble) log::warning("{}", made->quarantine_trouble->text);
+    if (!made->window) {
+      // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
+      if (machine_->wanted(made->ticket)) failed_ = Exit{made->window.error().code, made->window.error().text};
+      continue;
+    }
+    ClosedWindow& c = *made->window;
+    Window w;
+    w.key = c.key;
+    w.before = std::move(c.before);
+    w.after = std::move(c.after);
+    w.last = c.last;
+    w.packs = c.packs;
+    w.ledger = c.ledger;
+    w.samples = std::move(c.samples);
+    machine_->on_window(made->ticket, std::move(w), t);
+  }
+}
+
+void ProducerService::publish(Instant t) {
+  publish_at_ = t + job_.deliver.times.report;
+  Notice notice = machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t);
+  notice.identity = job_.identity;
+  notices_->send(encode(notice));
+  publish_status(t);
+}
+
+void ProducerService::publish_status(Instant t) {
+  const auto packers = static_cast<std::uint32_t>(windows_->peers());
+  const ProducerCounters& c = machine_->counters();
+  status_.publish(name_of(machine_->state()),
+                  {{"windows", machine_->held()}, {"packers_connected", packers}, {"records_an_epoch", records_}},
+                  machine_->waits(t, packers),
+                  {{"windows_closed", c.windows_closed},
+                   {"windows_sent", c.windows_sent},
+                   {"windows_sent_again", c.windows_sent_again},
+                   {"reports_stale", c.reports_stale},
+                   {"refused_other_job", c.refused_other_job},
+                   {"refused_other_dp_size", c.refused_other_dp_size},
+                   {"refused_bad_rank", c.refused_bad_rank},
+                   {"seeks", c.seeks},
+                   {"reads_dropped", c.reads_dropped},
+                   {"bad_messages", bad_messages_},
+                   {"quarantine_unwritten", maker_->quarantine_unwritten()}},
+                  t);
+}
+
+}  // namespace packline

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lib/app/process.h"
+#include "lib/app/role_status.h"
+#include "lib/base/result.h"
+#include "lib/config/job.h"
+#include "lib/delivery/role.h"
+#include "lib/telemetry/log.h"
+#include "lib/transport/context.h"
+#include "lib/transport/loop.h"
+#include "lib/transport/socket.h"
+#include "lib/transport/wake.h"
+#include "producer/maker_thread.h"
+#include "producer/producer.h"
+
+namespace packline {
+
+struct ProducerOptions {
+  std::uint32_t index = 0;
+  std::string http_port_file;  // "" = none
+};
+
+// A producer's sockets, threads and clock around the Producer machine and the MakerThread. One loop:
+// reports and windows in, windows and notices out.
+class ProducerService {
+ public:
+  // Opens the data, binds the addresses. Errors: a wrong job, refused data, an address in use.
+  static Result<std::unique_ptr<ProducerService>> open(Job job, const ProducerOptions& options);
+
+  // Until the line is finished, a signal, or an error.
+  Exit run(Signals& signals);
+
+ private:
+  ProducerService(Job job, const ProducerOptions& options);
+  Status bind();
+  void start(std::unique_ptr<WindowMaker> maker);
+  void turn(Instant t);
+  void take_reports(Instant t);
+  void take_windows(Instant t);
+  void publish(Instant t);
+  void publish_status(Instant t);
+
+  Job job_;
+  ProducerOptions options_;
+  std::uint64_t session_;
+  std::uint64_t records_ = 0;
+  Context context_;
+  std::optional<Socket> windows_, reports_, notices_;
+  Wake wake_;
+  Loop loop_;
+  Loop::Id windows_id_ = 0;
+  RoleStatus status_;
+  log::Limit limit_{std::chrono::seconds(10)};
+  std::optional<Producer> machine_;
+  std::optional<MakerThread> maker_;
+  std::optional<Exit> failed_;  // the data or the disk made going on impossible
+  std::uint64_t bad_messages_ = 0;
+  Instant publish_at_{};
+};
+
+}  // namespace packline

@@ -1,0 +1,168 @@
+// Rules S6 and S7: what a sink reports, how it ends, and what its status document says.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sink/sink.h"
+
+namespace packline {
+
+bool Sink::all_done() const {
+  return std::ranges::all_of(peers_, [](const Peer& p) { return p.session && p.done; });
+}
+
+// S6: the whole state, to each producer the part that concerns its lanes.
+void Sink::report(Instant now, bool bye) {
+  reported_ = now;
+  Report r;
+  r.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
+  r.dp_rank = settings_.dp_rank;
+  r.session = settings_.session;
+  r.endpoint = settings_.endpoint;
+  for (const Peer& p : peers_) {
+    if (!p.session) continue;
+    const Heard heard{*p.session, p.seq};
+    if (!r.heard || *r.heard < heard) r.heard = heard;
+    r.live |= now - p.heard < settings_.times.silent;
+  }
+  r.done = all_done();
+  r.bye = bye;
+  const std::vector<WindowKey> keys = shelf_.keys();
+  for (std::uint32_t i = 0; i < settings_.producers; ++i) {
+    Report mine = r;
+    mine.seq = ++seq_;
+    for (std::uint32_t lane = i; mark_ && lane < settings_.job.lanes; lane += settings_.producers)
+      mine.lanes.emplace_back(lane, mark_->lanes[lane]);
+    std::ranges::copy_if(keys, std::back_inserter(mine.held),
+                         [&](const WindowKey& k) { return k.lane % settings_.producers == i; });
+    outputs_.push_back(ToProducer{i, std::move(mine)});
+  }
+}
+
+void Sink::check_end(Instant now) {
+  const DeliveryTimes& t = settings_.times;
+  if (state_ == SinkState::kReleased) {
+    if (now - released_at_ <= t.linger / 4) return;
+    report(now, true);
+    end(ExitCode::kDone, "every trainer rank is done and every producer has finished", now);
+    return;
+  }
+  const bool silent = std::ranges::all_of(
+      peers_, [&](const Peer& p) { return p.session && now - p.heard > t.drain; });
+  if (silent && all_done()) {
+    report(now, true);
+    end(ExitCode::kDone,
+        fmt::format(
+            "the trainer said done and left; not every producer has said finished within {}",
+            in_words(t.drain)),
+        now);
+    return;
+  }
+  const bool at_end =
+      std::ranges::all_of(peers_, [](const Peer& p) { return p.done || p.end_sent; });
+  if (silent && at_end && now - line_.heard_any() > t.drain) {
+    report(now, true);
+    end(ExitCode::kDone,
+        fmt::format(
+            "the stream was sent to its end; neither the trainer nor a producer was heard for {}",
+            in_words(t.drain)),
+        now);
+    return;
+  }
+  check_failed(now);
+}
+
+// L7: "past a limit it says so unasked, and past a second one it fails with that sentence."
+bool Sink::check_failed(Instant now) {
+  const Duration limit = settings_.times.fail_after;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& p = peers_[i];
+    if (p.done || now - p.contact <= limit) continue;
+    const std::string who =
+        peers_.size() == 1
+            ? std::string("no trainer rank")
+            : fmt::format("trainer rank {} of {} that share this sink", i, peers_.size());
+    end(ExitCode::kUnreachable,
+        peers_.size() == 1
+            ? fmt::format(
+                  "sink {}: {} has subscribed for {}: start the trainer, or check that it can "
+                  "reach this sink's address",
+                  settings_.dp_rank, who, in_words(now - p.contact))
+            : fmt::format(
+                  "sink {}: {} has not subscribed for {}: is deliver.ranks_per_dp_rank right?",
+                  settings_.dp_rank, who, in_words(now - p.contact)),
+        now);
+    return true;
+  }
+  if (all_done()) return false;
+  const auto gone = line_.silent_producer(limit, now);
+  if (!gone) return false;
+  end(ExitCode::kUnreachable,
+      fmt::format(
+          "sink {}: producer {} has not been heard for {}: start it, or check that this sink can "
+          "reach its address",
+          settings_.dp_rank, gone->first, in_words(gone->second)),
+      now);
+  return true;
+}
+
+void Sink::end(ExitCode code, std::string text, Instant now) {
+  state_ = SinkState::kDone;
+  if (code != ExitCode::kDone) {
+    for (const Peer& p : peers_) {
+      if (!p.session || now - p.heard > settings_.times.silent) continue;
+      ErrorMessage e;
+      e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
+      e.session = *p.session;
+      e.reason = ErrorReason::kLineFailed;
+      e.text = text;
+      outputs_.push_back(ToTrainer{p.address, std::move(e)});
+    }
+  }
+  exit_ = Exit{code, std::move(text)};
+}
+
+std::vector<Wait> Sink::waits(Instant now) const {
+  std::vector<Wait> waits;
+  if (state_ == SinkState::kDone) return waits;
+  const auto ms = [&](Instant then) { return static_cast<std::uint64_t>(to_ms(now - then)); };
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& p = peers_[i];
+    const std::string who = peers_.size() == 1
+                                ? std::string("its trainer rank")
+                                : fmt::format("trainer rank {} of {}", i, peers_.size());
+    if (!p.session)
+      waits.push_back({"the first Subscribe", who, ms(started_)});
+    else if (now - p.heard > settings_.times.silent)
+      waits.push_back({"a Subscribe", who, ms(p.heard)});
+    else if (p.starving_since)
+      waits.push_back({missing(p.want, now), "the producers", ms(*p.starving_since)});
+    else if (p.done && state_ != SinkState::kReleased)
+      waits.push_back({"every producer to say finished", "the producers", ms(p.heard)});
+    else if (p.room == 0)
+      waits.push_back({"the trainer to take packs: it has no room", who, ms(p.heard)});
+  }
+  if (const auto gone = line_.silent_producer(settings_.times.silent, now))
+    waits.push_back({"a notice", fmt::format("producer {}", gone->first),
+                     static_cast<std::uint64_t>(to_ms(gone->second))});
+  return waits;
+}
+
+std::vector<PeerStatus> Sink::peers(Instant now) const {
+  std::vector<PeerStatus> all;
+  for (const Peer& p : peers_) {
+    PeerStatus s;
+    s.present = p.session.has_value();
+    s.silent_ms = static_cast<std::uint64_t>(to_ms(now - (s.present ? p.heard : p.contact)));
+    if (s.present) s.session = *p.session;
+    s.want = p.want.point;
+    s.room = p.room;
+    s.done = p.done;
+    s.progress = p.progress;
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace packline

@@ -1,0 +1,101 @@
+"""All trainer ranks of a line in one process, in step: takes every pack, recomputes its digest, writes what came.
+
+With --fault it hurts the line it is served by, at a given step: the launcher is its parent.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+
+from packline import PackStream, close_all
+from packline.digest import pack_digest
+from support import children_of
+
+
+def stop_for(pid, seconds):
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(seconds, os.kill, (pid, signal.SIGCONT)).start()
+
+
+def hurt(kind, launcher):
+    line = children_of(launcher)
+    if kind == "stop_packer":
+        stop_for(line["packer"][0], 2.0)
+    elif kind == "kill_packer":
+        os.kill(line["packer"][-1], signal.SIGKILL)
+    elif kind == "kill_sink":
+        os.kill(line["sink"][0], signal.SIGKILL)
+    elif kind == "kill_producer":
+        os.kill(line["producer"][-1], signal.SIGKILL)
+    else:
+        raise SystemExit(f"unknown fault {kind}")
+
+
+def describe(pack):
+    return {
+        "at": [pack["epoch"], pack["window"], pack["pack"]],
+        "lengths": [int(n) for n in pack["lengths"]],
+        "sample_ids": list(pack["sample_ids"]),
+        "digest": f"{pack_digest(pack):016x}",
+    }
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--job", required=True)
+    ap.add_argument("--out", required=True)
+    ap.add_argument("--ranks", type=int, default=4)
+    ap.add_argument("--steps", type=int, default=0, help="stop after that many, without saying done")
+    ap.add_argument("--fault", action="append", default=[], metavar="STEP:KIND")
+    ap.add_argument("--state", help="load this state first, write the last one back")
+    o = ap.parse_args()
+    faults = {}
+    for f in o.fault:
+        step, kind = f.split(":")
+        faults.setdefault(int(step), []).append(kind)
+
+    streams = [PackStream(o.job, dp_rank=r, layout="numpy") for r in range(o.ranks)]
+    if o.state and os.path.exists(o.state):
+        with open(o.state, encoding="utf-8") as f:
+            state = json.load(f)
+        for s in streams:
+            s.load_state_dict(state)
+    got = [[] for _ in streams]
+    step = 0
+    ended = False
+    while not ended:  # one turn an epoch
+        iterators = [iter(s) for s in streams]
+        first = True
+        while True:
+            for kind in faults.pop(step, []):
+                hurt(kind, os.getppid())
+            packs = [next(i, None) for i in iterators]
+            if any((p is None) != (packs[0] is None) for p in packs):
+                sys.exit(f"ranks disagree about the end at step {step}: {[p is None for p in packs]}")
+            if packs[0] is None:
+                ended = first
+                break
+            first = False
+            for r, p in enumerate(packs):
+                got[r].append(describe(p))
+            step += 1
+            if o.steps and step >= o.steps:
+                break
+        if o.steps and step >= o.steps:
+            break
+    states = [s.state_dict() for s in streams]
+    if any(s != states[0] for s in states):
+        sys.exit("state_dict differs between ranks")
+    if o.state:
+        with open(o.state, "w", encoding="utf-8") as f:
+            json.dump(states[0], f)
+    with open(o.out, "w", encoding="utf-8") as f:
+        json.dump(got, f)
+    close_all(streams)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+#include "lib/config/addresses.h"
+
+#include "tests/unit/config/job_folder.h"
+
+namespace packline::test {
+namespace {
+
+std::string refused(const std::string& text) {
+  auto address = parse_address(text);
+  CAPTURE(text);
+  REQUIRE_FALSE(address.has_value());
+  return address.error();
+}
+
+}  // namespace
+
+TEST_CASE("Addresses: tcp and ipc are read") {
+  const auto tcp = parse_address("tcp://data-0:5550");
+  REQUIRE(tcp.has_value());
+  CHECK(tcp->tcp);
+  CHECK(tcp->host == "data-0");
+  CHECK(tcp->port == 5550);
+  CHECK_FALSE(tcp->loopback);
+  CHECK(parse_address("tcp://127.0.0.1:1")->loopback);
+  CHECK(parse_address("tcp://localhost:65531")->loopback);
+  CHECK(parse_address("tcp://[::1]:5550")->loopback);
+  CHECK(parse_address("tcp://[fe80::1]:5550")->host == "fe80::1");
+  CHECK(parse_address("ipc:///run/p0")->path == "/run/p0");
+}
+
+TEST_CASE("Addresses: what a socket would take and never reach is refused") {
+  CHECK(contains(refused("tcp://data-0"), "has no port"));
+  for (const char* text : {"tcp://h:0", "tcp://h:65532", "tcp://h:99999", "tcp://h:", "tcp://h:*",
+                           "tcp://h:-1", "tcp://h:5550x", "tcp://h:99999999999"}) {
+    CHECK(contains(refused(text), "must have a port from 1 to 65531"));
+  }
+  CHECK(contains(refused("tcp://:5550"), "has no host"));
+  CHECK(contains(refused("tcp://*:5550"), "neither a name nor an address"));
+  CHECK(contains(refused("tcp://fe80::1:5550"), "IPv6 stands in [ ]"));
+  CHECK(contains(refused("tcp://0.0.0.0:5550"), "line.bind: any"));
+  CHECK(contains(refused("data-0:5550"), "must begin with tcp:// or ipc://"));
+  CHECK(contains(refused("ipc://relative"), "absolute path"));
+  CHECK(contains(refused("ipc:///" + std::string(105, 'x')), "has a path of 106 bytes"));
+  CHECK(parse_address("ipc:///" + std::string(104, 'x')).has_value());
+}
+
+TEST_CASE("Addresses: two processes of one host are five ports apart") {
+  const auto at = [](const std::string& text) { return *parse_address(text); };
+  CHECK(overlap(at("tcp://h:5550"), at("tcp://h:5554")));
+  CHECK_FALSE(overlap(at("tcp://h:5550"), at("tcp://h:5555")));
+  CHECK_FALSE(overlap(at("tcp://h:5550"), at("tcp://i:5550")));
+  CHECK(overlap(at("ipc:///run/a"), at("ipc:///run/a")));
+  CHECK_FALSE(overlap(at("ipc:///run/a"), at("tcp://h:5550")));
+}
+
+}  // namespace packline::test

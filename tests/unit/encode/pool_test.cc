@@ -1,0 +1,154 @@
+#include "lib/encode/pool.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "tests/unit/encode/requests.h"
+
+using namespace packline;
+using namespace packline::test;
+
+namespace {
+
+// Encodes a record as its bytes in `text`, after waiting for as long as the gate is shut.
+class GatedEncoder final : public Encoder {
+ public:
+  Encoded encode(const EncodeRequest& request) const override {
+    std::unique_lock lock(mutex_);
+    threads_.insert(std::this_thread::get_id());
+    ++begun_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_ || request.bytes != "wait"; });
+    ++encoded_;
+    Encoded e;
+    e.lost = true;
+    e.text = std::string(request.bytes) + "|" + request.id + "|" + std::to_string(request.seed);
+    return e;
+  }
+  std::string identity() const override { return "gated"; }
+
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void wait_until_begun(int n) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return begun_ >= n; });
+  }
+  int encoded() const {
+    const std::lock_guard lock(mutex_);
+    return encoded_;
+  }
+  std::size_t threads() const {
+    const std::lock_guard lock(mutex_);
+    return threads_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable bool open_ = false;
+  mutable int begun_ = 0, encoded_ = 0;
+  mutable std::set<std::thread::id> threads_;
+};
+
+EncodePool::Group group(std::initializer_list<std::string> bytes) {
+  EncodePool::Group g;
+  for (const std::string& b : bytes) {
+    g.push_back({b, &source_of(Format::kText), "s0:" + b, b.size()});
+  }
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("EncodePool: gives results in the order of submitting, whoever is done first") {
+  GatedEncoder encoder;
+  EncodePool pool(encoder, 2);
+  pool.submit(group({"wait"}));
+  encoder.wait_until_begun(1);
+  pool.submit(group({"b", "cc"}));
+  encoder.wait_until_begun(3);  // the second group overtakes
+  CHECK_FALSE(pool.ready());
+  encoder.open();
+  CHECK(pool.take().at(0).text == "wait|s0:wait|4");
+  const auto second = pool.take();
+  REQUIRE(second.size() == 2);
+  CHECK(second[0].text == "b|s0:b|1");
+  CHECK(second[1].text == "cc|s0:cc|2");
+  CHECK(pool.outstanding() == 0);
+  CHECK(encoder.threads() == 2);
+}
+
+TEST_CASE("EncodePool: any number of threads gives the same as one") {
+  const auto encoder = made({.kind = EncodeKind::kBytes});
+  std::vector<std::vector<std::int32_t>> expected;
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    EncodePool pool(*encoder, threads);
+    std::vector<std::vector<std::int32_t>> got;
+    auto take = [&] {
+      for (const Encoded& e : pool.take()) got.push_back(ids_of(e));
+    };
+    for (int g = 0; g < 200; ++g) {
+      EncodePool::Group records;
+      for (int i = 0; i < g % 5; ++i) {
+        records.push_back({"{\"text\":\"" + std::to_string(g * 100 + i) + "\"}",
+                           &source_of(Format::kText), "s0:1", 0});
+      }
+      if (pool.full()) take();
+      pool.submit(std::move(records));
+    }
+    while (pool.outstanding() > 0) take();
+    CHECK(got.size() == 400);
+    if (threads == 1) expected = got;
+    CHECK(got == expected);
+  }
+}
+
+TEST_CASE("EncodePool: holds no more groups than its limit, and an empty group is a group") {
+  GatedEncoder encoder;
+  EncodePool pool(encoder, 1, 2);
+  CHECK(pool.limit() == 2);
+  pool.submit({});
+  CHECK_FALSE(pool.full());
+  pool.submit(group({"a"}));
+  CHECK(pool.full());
+  CHECK(pool.take().empty());
+  CHECK_FALSE(pool.full());
+  CHECK(pool.take().size() == 1);
+}
+
+TEST_CASE("EncodePool: clear forgets what was submitted, also what a worker is at") {
+  GatedEncoder encoder;
+  EncodePool pool(encoder, 1);
+  pool.submit(group({"wait", "behind"}));
+  encoder.wait_until_begun(1);
+  pool.submit(group({"never"}));
+  pool.clear();
+  CHECK(pool.outstanding() == 0);
+  CHECK_FALSE(pool.ready());
+  pool.submit(group({"next"}));
+  encoder.open();
+  CHECK(pool.take().at(0).text == "next|s0:next|4");
+  CHECK(encoder.encoded() == 3);  // wait, behind, next
+}
+
+TEST_CASE("EncodePool: ends with groups outstanding, dropping those that did not begin") {
+  GatedEncoder encoder;
+  {
+    EncodePool pool(encoder, 1);
+    pool.submit(group({"wait"}));
+    encoder.wait_until_begun(1);
+    pool.submit(group({"never"}));
+    encoder.open();
+  }
+  CHECK(encoder.encoded() <= 2);
+  CHECK(encoder.encoded() >= 1);
+}

@@ -1,0 +1,163 @@
+// Rule S5, and law L7's Waiting.
+
+#include "tests/unit/sink/sink_fixture.h"
+
+namespace packline {
+namespace {
+
+TEST_CASE("Serve: packs in order up to the room, each once") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 3), at_ms(0));
+  l.sink.on_slice(Line::slice(1, 0, 0), at_ms(1));
+  CHECK(l.told<Pack>().empty());  // window 0 comes first
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(2));
+  l.sink.tick(at_ms(200));
+  const auto packs = l.told<Pack>();
+  CHECK(points(packs) == Points{{0, 0, 1}, {0, 0, 3}, {0, 1, 1}});
+  CHECK(packs[0].from == StreamPoint{0, 0, 0});
+  CHECK(packs[0].after.point == StreamPoint{0, 0, 2});
+  CHECK(packs[0].after.lanes[0] == Place{0, 0, ""});  // before the window until its last pack
+  CHECK(packs[1].from == packs[0].after.point);
+  CHECK(packs[1].after.point == StreamPoint{0, 1, 0});
+  CHECK(packs[1].after.lanes[0] == Place{0, 1, "0.1"});
+  CHECK(packs[1].body.digest == 103);
+  CHECK(packs[2].session == TrainerSession{0, 1, 0});
+}
+
+TEST_CASE("Serve: room that grows is used at once") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 1), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(1));
+  CHECK(l.told<Pack>().size() == 1);
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 2), at_ms(2));
+  CHECK(points(l.told<Pack>()) == Points{{0, 0, 1}, {0, 0, 3}});
+}
+
+// S5: "again after a pack lease without progress: then all from want on, not the first alone."
+TEST_CASE("Serve: without progress for a pack lease everything from the want on goes out again") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 2), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(0));
+  l.forget();
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 3), at_ms(200));
+  l.sink.on_slice(Line::slice(1, 0, 0), at_ms(200));
+  CHECK(points(l.told<Pack>()) == Points{{0, 1, 1}});
+  l.forget();
+  l.sink.tick(at_ms(399));
+  CHECK(l.told<Pack>().empty());
+  l.sink.tick(at_ms(400));
+  CHECK(points(l.told<Pack>()) == Points{{0, 0, 1}, {0, 0, 3}, {0, 1, 1}});
+  CHECK(l.sink.counters().packs_sent_again == 3);
+}
+
+TEST_CASE("Serve: a trainer that begins anew gets everything again, and its old self nothing") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 2), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(0));
+  l.sink.on_subscribe("b", l.subscribe(Line::start(), 2, 0, 2), at_ms(1));
+  CHECK(l.told<Pack>("b").size() == 2);
+  CHECK(l.told<Pack>("a").size() == 2);
+}
+
+// "the ledgers of every window finished in (from, after]": each is told exactly once.
+TEST_CASE("Serve: a ledger goes with the pack that finishes its window") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 2), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(0));
+  const auto packs = l.told<Pack>();
+  REQUIRE(packs.size() == 2);
+  CHECK(packs[0].passed.empty());
+  REQUIRE(packs[1].passed.size() == 1);
+  CHECK(packs[1].passed[0].epoch == 0);
+  CHECK(packs[1].passed[0].tally.ledger.records_read == 10);
+  CHECK(packs[1].passed[0].tally.packs == 0);
+}
+
+TEST_CASE(
+    "Serve: ledgers of windows without packs are told with what follows them, also once freed") {
+  Line l(2);
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 4, 0), at_ms(0));
+  l.sink.on_subscribe("b", l.subscribe(Line::start(), 0, 1), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0, 0, true), at_ms(1));
+  l.sink.on_slice(Line::slice(1, 0, 0, 2, false), at_ms(1));
+  CHECK(l.sink.mark() == StreamPoint{0, 1, 0});
+  auto packs = l.told<Pack>("a");
+  REQUIRE(packs.size() == 1);
+  CHECK(packs[0].from == StreamPoint{0, 0, 0});
+  REQUIRE(packs[0].passed.size() == 1);
+  CHECK(packs[0].passed[0].tally.ledger.records_read == 20);
+  // The second rank, which had no room until now, is told the same.
+  l.sink.on_subscribe("a", l.subscribe(packs[0].after, 4, 0), at_ms(2));
+  l.sink.on_subscribe("b", l.subscribe(Line::start(), 1, 1), at_ms(3));
+  packs = l.told<Pack>("b");
+  REQUIRE(packs.size() == 1);
+  CHECK(packs[0].passed[0].tally.ledger.records_read == 20);
+}
+
+// S5: "Where windows without packs end an epoch, and at the job's end: End."
+TEST_CASE("Serve: an epoch that ends without packs is told by an End, before the next pack") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 4), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0, 2, true), at_ms(1));
+  l.sink.on_slice(Line::slice(1, 0, 0, 0, true), at_ms(1));
+  CHECK(l.told<End>().empty());  // not before the next window with packs is known
+  l.sink.on_slice(Line::slice(0, 1, 0, 2), at_ms(2));
+  const auto ends = l.told<End>();
+  REQUIRE(ends.size() == 1);
+  CHECK(ends[0].from == StreamPoint{0, 1, 0});
+  CHECK(ends[0].cursor.point == StreamPoint{1, 0, 0});
+  CHECK_FALSE(ends[0].released);
+  REQUIRE(ends[0].passed.size() == 1);
+  CHECK(ends[0].passed[0].tally.ledger.records_read == 10);
+  const auto packs = l.told<Pack>();
+  REQUIRE(packs.size() == 2);
+  CHECK(packs[1].from == StreamPoint{1, 0, 0});
+  CHECK(packs[1].passed[0].epoch == 1);
+}
+
+TEST_CASE("Serve: the job's end after windows without packs is told by an End, and again") {
+  Line l;
+  const std::vector<Place> last_epoch(2, Place{2, 0, ""});
+  l.sink.on_subscribe("a", l.subscribe({{2, 0, 0}, last_epoch}, 4), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 2, 0, 0, true), at_ms(1));
+  l.sink.on_slice(Line::slice(1, 2, 0, 0, true), at_ms(1));
+  REQUIRE(l.told<End>().size() == 1);
+  CHECK(l.told<End>()[0].cursor.point == StreamPoint{3, 0, 0});
+  CHECK(l.told<End>()[0].passed[0].tally.ledger.records_read == 20);
+  l.sink.tick(at_ms(400));
+  CHECK(l.told<End>().size() == 1);
+  l.sink.tick(at_ms(401));
+  CHECK(l.told<End>().size() == 2);
+}
+
+// L7: "No wait without a name."
+TEST_CASE("Serve: a starving trainer is told once a second what is missing and why") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 4), at_ms(0));
+  l.sink.tick(at_ms(999));
+  CHECK(l.told<Waiting>().empty());
+  l.sink.tick(at_ms(1000));
+  l.sink.tick(at_ms(1900));
+  REQUIRE(l.told<Waiting>().size() == 1);
+  CHECK(l.told<Waiting>()[0].since_ms == 1000);
+  CHECK(l.told<Waiting>()[0].text ==
+        "sink 1 misses window 0 of epoch 0 (lane 0); producer 0, which makes it, has not been "
+        "heard in 1 s: "
+        "is it running?");
+  l.sink.tick(at_ms(2000));
+  CHECK(l.told<Waiting>().size() == 2);
+  CHECK(l.sink.waits(at_ms(2000))[0].since_ms == 2000);
+}
+
+TEST_CASE("Serve: who has packs on the way, or no room, is not starving") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 4), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(0));
+  l.sink.tick(at_ms(5000));
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 0), at_ms(5000));
+  l.sink.tick(at_ms(9000));
+  CHECK(l.told<Waiting>().empty());
+}
+
+}  // namespace
+}  // namespace packline

@@ -1,0 +1,69 @@
+#include "lib/windows/memory_bound.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/windows/support.h"
+
+namespace packline {
+namespace {
+
+Job usual_job() {
+  Job job;
+  job.sources.resize(1);
+  job.pack.lookahead_packs = 32;
+  job.deliver.dp_size = 4;
+  return job;
+}
+
+MemoryBound bound_of(const Job& job, std::uint32_t producers = 1) {
+  return memory_bound(job, assumptions_for(job, producers));
+}
+
+TEST_CASE("memory_bound: at least the windows that a role may hold") {
+  const Job job = usual_job();
+  const MemoryBound bound = bound_of(job);
+  const std::uint64_t window = std::uint64_t{256} * 8192 * 4;  // bytes of input_ids alone
+  CHECK(bound.producer > 4 * 4 * window);
+  CHECK(bound.packer > 2 * window);
+  CHECK(bound.sink > 4 * 4 * window / 4);
+  CHECK(bound.producer < 3 * 4 * 4 * window);
+}
+
+// L6: "Memory is bounded by configuration."
+TEST_CASE("memory_bound: grows with what a user can raise, falls with more processes") {
+  const Job job = usual_job();
+  const MemoryBound usual = bound_of(job);
+  CHECK(bound_of(job, 4).producer < usual.producer);
+  CHECK(bound_of(job, 9).producer == bound_of(job, 4).producer);
+  Job more = job;
+  more.deliver.window_credit = 8;
+  CHECK(bound_of(more).producer > usual.producer);
+  CHECK(bound_of(more).sink > usual.sink);
+  CHECK(bound_of(more).packer == usual.packer);
+  more = job;
+  more.deliver.dp_size = 8;
+  CHECK(bound_of(more).sink < usual.sink);
+  more = job;
+  more.encode.threads = 8;
+  CHECK(bound_of(more).producer > usual.producer);
+  more = job;
+  more.pack.capacity *= 2;
+  CHECK(bound_of(more).client > usual.client);
+  CHECK(bound_of(more).packer > usual.packer);
+  more = job;
+  more.sources[0].format = Format::kTokens;
+  CHECK(bound_of(more).sink > usual.sink);
+}
+
+TEST_CASE("assumptions_for: a sentencepiece model counts by its size") {
+  const test::TempFolder folder;
+  Job job = usual_job();
+  job.encode.kind = EncodeKind::kSentencePiece;
+  job.encode.model = folder.write("tok.model", std::string(1000, 'x'));
+  CHECK(assumptions_for(job, 1).model_bytes == 1000);
+  job.encode.model = folder.path() + "/missing";
+  CHECK(assumptions_for(job, 1).model_bytes == 0);
+}
+
+}  // namespace
+}  // namespace packline

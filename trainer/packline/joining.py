@@ -1,0 +1,79 @@
+"""How a stream finds its sink, and what it holds against the sink's welcome before it takes a
+pack."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from .cursor import Cursor, Saved, first_difference
+from .errors import BadState, OtherJob, OtherStreamVersion, WrongRank
+from .line import Line, find_line, sink_of
+from .ranks import Rank, resolve
+from .wire import Welcome
+
+
+class Way(NamedTuple):
+    """To one sink: as whom, where, and what the line said of itself (None: endpoint was given)."""
+
+    rank: Rank
+    endpoint: str
+    line: Optional[Line]
+
+    @property
+    def dp_size(self) -> int:
+        """As the line says it; 0 when only the sink knows."""
+        return self.line.dp_size if self.line else 0
+
+
+def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Optional[str]) -> Way:
+    """Reads the environment and, without an endpoint, the line's file. NoLine, WrongRank,
+    OtherJob."""
+    if endpoint is not None:
+        return Way(Rank(dp_rank, peer or 0), endpoint, None)
+    line = find_line(job)
+    rank = resolve(line.dp_size, line.ranks_per_dp_rank, dp_rank, peer)
+    return Way(rank, sink_of(line, rank.dp_rank), line)
+
+
+def check_welcome(way: Way, welcome: Welcome) -> None:
+    """The sink serves the line that was looked for, and has a place for this rank."""
+    line, rank = way.line, way.rank
+    if line is not None and line.fingerprint not in ("", f"{welcome.job:016x}"):
+        raise OtherJob(
+            f"the sink at {way.endpoint} serves job {welcome.job:016x}, this line is for "
+            f"{line.fingerprint}: two lines share an address, or one is left over from before"
+        )
+    if line is not None:
+        said = (line.dp_size, line.ranks_per_dp_rank)
+        serves = (welcome.dp_size, welcome.ranks_per_dp_rank)
+        if said != serves:
+            raise WrongRank(
+                f"the job has (dp_size, ranks_per_dp_rank) {said}, its line was started with "
+                f"{serves}: start the line again"
+            )
+    resolve(welcome.dp_size, welcome.ranks_per_dp_rank, rank.dp_rank, rank.peer)
+
+
+def start_cursor(saved: Optional[Saved], welcome: Welcome) -> Cursor:
+    """Where to begin: the checkpoint's cursor, after it was found to be of this line's job."""
+    if saved is None or saved.job == "":
+        return welcome.start
+    if saved.stream_version != welcome.stream_version:
+        raise OtherStreamVersion(
+            f"the checkpoint's stream_version is {saved.stream_version}, this line's is "
+            f"{welcome.stream_version}: its packs would differ. Go on with the packline that wrote "
+            "the checkpoint, or start the data anew"
+        )
+    if saved.job != f"{welcome.job:016x}":
+        setting = first_difference(welcome.identity, saved.identity)
+        setting = setting or f"its fingerprint is {welcome.job:016x}, was {saved.job}"
+        raise OtherJob(
+            f"this line serves another job than the checkpoint's: {setting}. Set it back to go on "
+            "from the checkpoint, or start the data anew"
+        )
+    if len(saved.cursor.lanes) != len(welcome.start.lanes):
+        raise BadState(
+            f"the checkpoint has {len(saved.cursor.lanes)} lanes, its job has "
+            f"{len(welcome.start.lanes)}: it was cut or changed by hand"
+        )
+    return saved.cursor

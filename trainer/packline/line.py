@@ -1,0 +1,140 @@
+"""Where the line is: from the file that PACKLINE_LINE names (`packline run` sets it), or from the
+job file's `line` section."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple, Optional
+
+from .errors import NoLine, OtherJob, WrongRank
+
+_LINE_BYTES_MAX = 16 << 20
+_IPC_PATH_BYTES_MAX = 107
+
+
+class Line(NamedTuple):
+    """What a client needs of a line. `fingerprint` "" and times None: not known before Welcome."""
+
+    sinks: tuple  # base addresses, one a dp_rank
+    dp_size: int
+    ranks_per_dp_rank: int
+    fingerprint: str
+    warn_after_s: Optional[float]
+    fail_after_s: Optional[float]
+
+
+def find_line(job: str, environ=None) -> Line:
+    """The line that serves `job` (a path). Raises NoLine with what to do."""
+    environ = os.environ if environ is None else environ
+    path = environ.get("PACKLINE_LINE")
+    if path:
+        return read_line_file(path, job)
+    return _read_job_file(job)
+
+
+def read_line_file(path: str, job: str) -> Line:
+    try:
+        with open(path, "rb") as f:
+            text = f.read(_LINE_BYTES_MAX + 1)
+        line = json.loads(text)
+        if not isinstance(line, dict):
+            raise ValueError("not a map")
+    except (OSError, ValueError) as e:
+        raise NoLine(
+            f"PACKLINE_LINE names {path}, which cannot be read as a line ({e}): is the "
+            "`packline run` that wrote it still there?"
+        ) from None
+    served = str(line.get("job", ""))
+    if os.path.realpath(served) != os.path.realpath(job):
+        raise OtherJob(
+            f"PACKLINE_LINE names a line that serves {served}, not {os.path.abspath(job)}: give "
+            "PackStream that job, or unset PACKLINE_LINE to join the line that the job file names"
+        )
+    return _line(line.get("sinks"), line, str(line.get("fingerprint", "")), path)
+
+
+def _read_job_file(job: str) -> Line:
+    try:
+        with open(job, "rb") as f:
+            text = f.read(_LINE_BYTES_MAX)
+    except OSError as e:
+        raise NoLine(f"the job file {job} cannot be read: {e.strerror}") from None
+    try:
+        import yaml
+    except ImportError:
+        raise NoLine(
+            f"PACKLINE_LINE is not set, and reading {job} for its `line` needs PyYAML, which is "
+            f"absent: start this program by `packline run {job} -- ...`, or pip install PyYAML"
+        ) from None
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as e:
+        raise NoLine(f"{job} is not a job file: {e}; `packline check {job}` says more") from None
+    content = content if isinstance(content, dict) else {}
+    section = content.get("line")
+    sinks = section.get("sinks") if isinstance(section, dict) else None
+    if not sinks:
+        raise NoLine(
+            f"{job} names no line.sinks and PACKLINE_LINE is not set: start this program by "
+            f"`packline run {job} -- ...`, use packline.local_line({job!r}) in a notebook, or name "
+            "the addresses under `line:` and start the roles"
+        )
+    deliver = content.get("deliver")
+    return _line(sinks, deliver if isinstance(deliver, dict) else {}, "", job)
+
+
+def _line(sinks, numbers: dict, fingerprint: str, where: str) -> Line:
+    if not isinstance(sinks, list) or not all(isinstance(s, str) for s in sinks):
+        raise NoLine(f"{where}: `sinks` must be a list of addresses, is {sinks!r}")
+    dp_size = _number(numbers, "dp_size", len(sinks), int, where)
+    if dp_size != len(sinks):
+        raise NoLine(
+            f"{where}: dp_size is {dp_size}, but there are {len(sinks)} sinks: one address a "
+            "dp_rank is needed"
+        )
+    return Line(
+        sinks=tuple(sinks),
+        dp_size=dp_size,
+        ranks_per_dp_rank=_number(numbers, "ranks_per_dp_rank", 1, int, where),
+        fingerprint=fingerprint,
+        warn_after_s=_number(numbers, "warn_after_s", None, float, where),
+        fail_after_s=_number(numbers, "fail_after_s", None, float, where),
+    )
+
+
+def _number(numbers: dict, key: str, default, kind, where: str):
+    value = numbers.get(key, default)
+    if value is default:
+        return value
+    number = isinstance(value, int) or (kind is float and isinstance(value, float))
+    if isinstance(value, bool) or not number or value <= 0:
+        raise NoLine(f"{where}: `{key}` must be a number above 0, is {value!r}")
+    return kind(value)
+
+
+def subscriber_endpoint(base: str) -> str:
+    """The address for a sink's subscribers: its base address + 1 (docs: a base gives five ports).
+    Checked here, because a socket takes addresses that cannot work without a word."""
+    scheme, _, rest = base.partition("://")
+    if scheme == "tcp":
+        host, _, port = rest.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) <= 65534:
+            raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT with PORT 1 to 65534")
+        return f"tcp://{host}:{int(port) + 1}"
+    if scheme in ("ipc", "inproc") and rest:
+        endpoint = f"{base}.1"
+        if scheme == "ipc" and len(os.fsencode(rest)) + 2 > _IPC_PATH_BYTES_MAX:
+            raise NoLine(
+                f"{endpoint} is longer than the {_IPC_PATH_BYTES_MAX} bytes of an ipc path: "
+                "use a shorter folder"
+            )
+        return endpoint
+    raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT or ipc:///PATH")
+
+
+def sink_of(line: Line, dp_rank: int) -> str:
+    """The subscribers' address of the sink of a dp_rank."""
+    if not 0 <= dp_rank < len(line.sinks):
+        raise WrongRank(f"dp_rank {dp_rank} has no sink: the line has {len(line.sinks)}")
+    return subscriber_endpoint(line.sinks[dp_rank])

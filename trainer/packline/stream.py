@@ -1,0 +1,382 @@
+"""PackStream: the packs of one trainer rank."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from typing import Any, Iterable, Optional, Sequence, Union
+
+from . import ending, torch_support, wire
+from .cursor import START, Saved, from_state, to_state
+from .errors import Closed, InUse, PacklineError, WrongProcess
+from .joining import Way, check_welcome, find_way, start_cursor
+from .layouts import LAYOUTS, build
+from .ranks import world
+from .receiver import CLOSE_S, Receiver
+
+logger = logging.getLogger("packline")
+
+_WARN_AFTER_S = 30.0  # until the line has said its own
+_FAIL_AFTER_S = 600.0
+
+
+class PackStream:
+    """The packs that a line delivers to this rank, in order, each once.
+
+        stream = PackStream("job.yaml")
+        for epoch in range(3):
+            for pack in stream: ...
+        state = stream.state_dict()      # anywhere; load_state_dict() continues exactly there
+        stream.close()                   # after the last checkpoint is safe
+
+    Opens nothing before it is iterated; then a daemon thread receives, in the process that
+    iterates. Starts no process, forks nothing, uses no collective, and may be pickled at any time
+    (a copy stands where the original stood, unconnected). Give it to torch as
+    `DataLoader(stream, batch_size=None, num_workers=0)` or torchdata's StatefulDataLoader.
+
+    One `for` hands out one epoch, or what is left of it: after `break`, and after loading a state,
+    the next `for` goes on behind the last pack handed out. After the job's end it yields nothing.
+
+    job: path of the job file, the one the line serves. It is found by the variable PACKLINE_LINE
+        (set by `packline run JOB -- ...`), or the job file's `line.sinks` (needs PyYAML).
+    dp_rank: which sink to read; by default from the launcher's RANK and WORLD_SIZE (or Slurm's,
+        Open MPI's, PMI's), when the stream connects. peer: which of the ranks that share it, needed
+        with dp_rank when deliver.ranks_per_dp_rank is over 1.
+    layout: "hf" (torch tensors), "numpy" or "rows": see packline.layouts.
+    endpoint: a sink's subscriber address, instead of looking for the line; needs dp_rank.
+    prefetch: packs that are received ahead and not handed out yet, at most.
+    warn_after_s, fail_after_s: a longer wait is logged (logger "packline"), again and again, or
+        raises PacklineTimeout; by default the job's. The message names who waits for whom.
+    drop: names of columns not to hand out, such as those that `model(**pack)` does not take.
+    """
+
+    def __init__(
+        self,
+        job: Union[str, "os.PathLike[str]"],
+        *,
+        dp_rank: Optional[int] = None,
+        peer: Optional[int] = None,
+        layout: str = "hf",
+        endpoint: Optional[str] = None,
+        prefetch: int = 4,
+        warn_after_s: Optional[float] = None,
+        fail_after_s: Optional[float] = None,
+        drop: Sequence[str] = (),
+    ):
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
+        if not isinstance(prefetch, int) or not 1 <= prefetch < 2**32:
+            raise ValueError(f"prefetch must be a number of packs from 1 on, is {prefetch!r}")
+        if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
+            raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
+        if endpoint is not None and dp_rank is None:
+            raise ValueError("endpoint= is the address of one sink: give its dp_rank= as well")
+        self.job = os.path.abspath(os.fspath(job))
+        self.layout = layout
+        self._settings = (dp_rank, peer, endpoint, prefetch, warn_after_s, fail_after_s)
+        self._drop = tuple(drop)
+        self._saved: Optional[Saved] = None  # where to stand when connected; None = job's start
+        self._closed = False
+        self._in_this_process()
+
+    def _in_this_process(self) -> None:
+        self._pid = os.getpid()
+        self._receiver: Optional[Receiver] = None
+        self._welcome: Optional[wire.Welcome] = None
+        self._way: Optional[Way] = None
+        self._iterator: Optional[weakref.ref] = None
+        self._turn = threading.Lock()  # one thread at a time is in next() or peek()
+        self._last: Optional[wire.Pack] = None
+        self._progress: dict = {}
+        # (cursor, step) after the last pack handed out, replaced as a whole: read without a lock.
+        self._position = _position(self._saved)
+        torch_support.register(PackStream)
+
+    # Torch asks isinstance(stream, IterableDataset), which looks at __class__; if torch came after
+    # this package, that is the moment to become one.
+    @property
+    def __class__(self):
+        torch_support.register(PackStream)
+        return PackStream
+
+    # Iterating.
+
+    def __iter__(self) -> "_Epoch":
+        self._refuse_wrong_process()
+        wrapper = torch_support.wrapper_that_takes_packs()
+        if wrapper and world().size > 1:
+            raise InUse(
+                f"this PackStream, which is this rank's own, is read through {wrapper}. Give the "
+                "trainer a plain DataLoader(stream, batch_size=None) that it does not prepare"
+            )
+        if self.layout == "hf" and not torch_support.installed():
+            raise ImportError(
+                'layout "hf" makes torch tensors and torch is not installed: install it, or take '
+                'PackStream(..., layout="numpy")'
+            )
+        return _Epoch(self)
+
+    def peek(self) -> Any:
+        """The next pack, in the layout, without handing it out; None at the job's end. The next
+        `for` yields it (the one after, when it belongs to the next epoch)."""
+        self._refuse_wrong_process()
+        with self._turn:
+            found = self._wait(lambda s: s.first_pack() or (_END if s.nothing_follows() else None))
+        return None if found is _END else self._build(found)
+
+    def _next(self, iterator: "_Epoch") -> Any:
+        """The next pack of the iterator's epoch; StopIteration behind its last."""
+        self._refuse_wrong_process()
+        with self._turn:
+            self._claim(iterator)
+            taken = self._wait(lambda s: self._take(s, iterator))
+        if taken is _END:
+            iterator.finished = True
+            raise StopIteration
+        self._last = taken
+        return self._build(taken)
+
+    def _take(self, s, iterator: "_Epoch"):
+        """The next pack, now handed out; _END behind the epoch's last; None when it must be waited
+        for. An end of windows without packs is passed when the next pack is asked for, never
+        before: so the cursor is the same on all ranks at one step."""
+        if iterator.epoch is None:
+            iterator.epoch = s.handed.point.epoch
+        while s.handed.point.epoch == iterator.epoch:
+            if not s.buffer:
+                return _END if s.nothing_follows() else None
+            message = s.take(time.monotonic())
+            is_pack = isinstance(message, wire.Pack)
+            self._position = (s.handed, self._position[1] + is_pack)
+            if is_pack:
+                return message
+        return _END
+
+    def _wait(self, ready) -> Any:
+        receiver = self._connected()
+        try:
+            return receiver.wait(ready, *self._patience(), self.step)
+        except PacklineError:
+            if receiver.failed():  # the next `for` connects anew
+                self._let_go().stop()
+                self._iterator = None
+            raise
+
+    def _claim(self, iterator: "_Epoch") -> None:
+        other = self._iterator() if self._iterator is not None else None
+        if other is not None and other is not iterator and not other.finished:
+            raise InUse(
+                "this PackStream is being iterated already, in this process: two iterators would "
+                "take each other's packs. End the first (or drop it), or make a PackStream for "
+                "each rank"
+            )
+        if other is not iterator:
+            self._iterator = weakref.ref(iterator)
+
+    def _build(self, pack: wire.Pack) -> Any:
+        return build(self.layout, pack.body, pack.at, self._drop)
+
+    def _refuse_wrong_process(self) -> None:
+        worker = torch_support.worker_id()
+        if worker is not None:
+            raise WrongProcess(
+                f"this PackStream is in DataLoader worker {worker}: each worker would take packs "
+                "away from the others, and a worker that was forked inherits the trainer's CUDA "
+                "state. Use DataLoader(stream, batch_size=None, num_workers=0); a thread receives "
+                "ahead anyway"
+            )
+        if self._pid != os.getpid():
+            raise WrongProcess(
+                f"this PackStream was made in process {self._pid} and is used in its forked child "
+                f"{os.getpid()}: threads and sockets do not survive a fork. Make it in the child, "
+                "or start the child by exec (spawn) and pickle the stream"
+            )
+        if self._closed:
+            raise Closed("this PackStream was closed: make a new one to go on")
+
+    # Connecting.
+
+    def _connected(self) -> Receiver:
+        if self._receiver is not None:
+            return self._receiver
+        dp_rank, peer, endpoint, prefetch, _, _ = self._settings
+        self._way = find_way(self.job, dp_rank, peer, endpoint)
+        receiver = Receiver(self._way.endpoint, self._way.rank, prefetch, self._way.dp_size)
+        try:
+            welcome = receiver.wait(lambda s: s.welcome, *self._patience(), self.step)
+            check_welcome(self._way, welcome)
+            cursor = start_cursor(self._saved, welcome)
+        except BaseException:
+            receiver.stop()
+            raise
+        receiver.call(lambda s: s.begin(cursor, time.monotonic()))
+        self._position = (cursor, self.step)
+        self._welcome, self._receiver = welcome, receiver
+        ending.watch(self, receiver)
+        return receiver
+
+    def _patience(self) -> tuple:
+        """(warn, fail) after seconds: what was given, else what the line says."""
+        line, w = self._way.line if self._way else None, self._welcome
+        given_warn, given_fail = self._settings[4:]
+        warn = given_warn or (w and w.warn_after_ms / 1000) or (line and line.warn_after_s)
+        fail = given_fail or (w and w.fail_after_ms / 1000) or (line and line.fail_after_s)
+        return warn or _WARN_AFTER_S, fail or _FAIL_AFTER_S
+
+    # Where it stands.
+
+    def state_dict(self) -> dict:
+        """What comes after the last pack handed out: {version, stream_version, job (16 hex digits),
+        identity {setting: value}, epoch, window, pack, step, lanes {"0": [epoch, index,
+        position]}}. JSON-able, equal on all ranks at one step, and free of side effects."""
+        return to_state(self._stand())
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continues there, also while iterating. BadState when it is no state; OtherJob (naming the
+        first setting that differs, old and new) or OtherStreamVersion when it is not this line's:
+        at once when connected, otherwise on connecting."""
+        saved = from_state(state)
+        receiver = self._receiver
+        if receiver is None:
+            self._saved, self._position = saved, _position(saved)
+            return
+        self._refuse_wrong_process()
+        cursor = start_cursor(saved, self._welcome)
+
+        def go(s):
+            s.begin(cursor, time.monotonic())
+            self._position = (cursor, saved.step)
+            current = self._iterator() if self._iterator is not None else None
+            if current is not None:
+                current.epoch = None
+
+        receiver.call(go)
+
+    def _stand(self) -> Saved:
+        w = self._welcome
+        if w is None:
+            return self._saved or _NOWHERE
+        cursor, step = self._position
+        return Saved(w.stream_version, f"{w.job:016x}", w.identity, cursor, step)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch, from 0, of what comes next."""
+        return self._position[0].point.epoch
+
+    @property
+    def step(self) -> int:
+        """Packs that this rank was handed since the job's start (a micro-step is one pack a
+        rank)."""
+        return self._position[1]
+
+    @property
+    def progress(self) -> dict:
+        """What was handed out since this object connected or a state was loaded: {from, to,
+        total {packs, samples, tokens, digest, ledger}, epochs}; {} before that, and after close()
+        what it was then."""
+        if self._receiver is None or self._pid != os.getpid():
+            return self._progress
+        return self._receiver.call(lambda s: s.progress.as_dict(all_epochs=True))
+
+    @property
+    def sample_ids(self) -> list:
+        """The ids of the samples in the last pack handed out, in its order."""
+        return [] if self._last is None else self._last.body.ids
+
+    @property
+    def place(self) -> Optional[tuple]:
+        """(epoch, window, pack in the window) of the last pack handed out."""
+        return None if self._last is None else self._last.at
+
+    # Ending.
+
+    def close(self) -> None:
+        """Says that the last pack was used and the last checkpoint is safe, waits until the line
+        lets go (5 s at most), and closes the connection. May be called again; state_dict()
+        stays."""
+        close_all([self])
+
+    def __enter__(self) -> "PackStream":
+        return self
+
+    def __exit__(self, kind, value, traceback) -> None:
+        # A program that failed may come back to an older checkpoint: it is not done.
+        if kind is None:
+            self.close()
+        elif self._receiver is not None:
+            self._let_go().stop()
+
+    def _let_go(self) -> Receiver:
+        """Takes the connection away; the stream stands where it stood."""
+        receiver = self._receiver
+        self._saved, self._progress = self._stand(), self.progress
+        self._receiver = self._welcome = None
+        ending.forget(receiver)
+        return receiver
+
+    def __getstate__(self) -> dict:
+        return {
+            "job": self.job,
+            "layout": self.layout,
+            "settings": self._settings,
+            "drop": self._drop,
+            "saved": self._stand(),
+            "closed": self._closed,
+        }
+
+    def __setstate__(self, state: dict) -> None:
+        self.job = state["job"]
+        self.layout = state["layout"]
+        self._settings = state["settings"]
+        self._drop = state["drop"]
+        self._saved = state["saved"]
+        self._closed = state["closed"]
+        self._in_this_process()
+
+    def __repr__(self) -> str:
+        where = "closed" if self._closed else "connected" if self._receiver else "not connected"
+        return f"PackStream({self.job!r}, layout={self.layout!r}): step {self.step}, {where}"
+
+
+class _Epoch:
+    """Iterates over what is left of the epoch in which its stream stands at the first next()."""
+
+    def __init__(self, stream: PackStream):
+        self._stream = stream
+        self.epoch: Optional[int] = None
+        self.finished = False
+
+    def __iter__(self) -> "_Epoch":
+        return self
+
+    def __next__(self) -> Any:
+        if self.finished:
+            raise StopIteration
+        return self._stream._next(self)
+
+
+_END = object()
+_NOWHERE = Saved(0, "", {}, START, 0)
+
+
+def _position(saved: Optional[Saved]) -> tuple:
+    return (saved.cursor, saved.step) if saved is not None else (START, 0)
+
+
+def close_all(streams: Iterable[PackStream]) -> None:
+    """close() on several streams of one process at once: a line lets no rank go before all are
+    done, so one after the other each would wait in vain."""
+    mine = [s for s in streams if not s._closed and s._pid == os.getpid()]
+    open_ = [s for s in mine if s._receiver is not None]
+    if not ending.finish_all([s._let_go() for s in open_]):
+        logger.warning(
+            "%s",
+            f"the line has not let go within {CLOSE_S:.0f} s of close(): other ranks are not done, "
+            "or it stopped; it keeps what it knows of this rank",
+        )
+    for stream in mine:
+        stream._closed = True

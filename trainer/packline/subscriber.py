@@ -1,0 +1,229 @@
+"""One trainer rank's side of the delivery: the rules C1 to C4 of docs/delivery.md, pure. No socket,
+no clock, no thread: time is an argument. The C++ sibling is lib/delivery/subscriber."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Optional, Union
+
+from . import wire
+from .cursor import START, Cursor
+from .errors import BY_REASON, PacklineError
+from .progress import Progress
+from .ranks import Rank, Session
+
+REPORT_S = 0.2  # a Subscribe at least this often
+SILENT_S = 3.0  # a sink that was not heard for this long is not counted on
+
+
+class Subscriber:
+    """Asks which job its sink serves (`welcome` is the answer), then, from begin() on, wants what
+    comes next. Keeps at most `room` packs that were received and not taken.
+
+    C1, "whenever want or room changed", in numbers: a Subscribe goes out at once when half the
+    room has become free or nothing is left; less room, and packs that came (want rises by what
+    room falls: the sink may send no more than before), are told with the next one, REPORT_S later
+    at most.
+
+    Invariant: `buffer` is an unbroken chain of packs and ends from `handed` to `want`; `handed` is
+    the cursor after the last one taken, which is what a checkpoint holds."""
+
+    def __init__(self, rank: Rank, session: Session, room: int, now: float, dp_size: int = 0):
+        self.rank = rank
+        self.session = session
+        self.room = room
+        self.dp_size = dp_size  # as the line says it; 0 = not known before Welcome
+        self.welcome: Optional[wire.Welcome] = None
+        self.want: Optional[Cursor] = None
+        self.handed: Optional[Cursor] = None
+        self.progress: Optional[Progress] = None
+        self.buffer: deque = deque()
+        self.done = False
+        self.released = False
+        self.error: Optional[PacklineError] = None
+        self.refused = 0  # messages of another job, dp_size, session or place; bad bytes
+        self.last_refused = ""  # the sentence about the last of them that was not just late
+        self.heard_at: Optional[float] = None  # anything of this sink's, for this session
+        self.waiting: Optional[tuple] = None  # (heard at, since_ms, text)
+        self._packs = 0  # in buffer
+        self._untold = 0  # taken since the last Subscribe
+        self._room_since = now  # since when it has had room, or began
+        self._seq = 0
+        self.dirty = True  # there is something to say at once
+        self._sent_at = now - REPORT_S
+
+    # What the trainer does.
+
+    def begin(self, cursor: Cursor, now: float) -> None:
+        """From here on `cursor` is wanted; also to go back or ahead. Counts start anew."""
+        self.want = self.handed = cursor
+        self.progress = Progress(cursor.point)
+        self.buffer.clear()
+        self._packs = 0
+        self._room_since = now
+        self.waiting = None
+        self.dirty = True
+
+    def head(self) -> Optional[Union[wire.Pack, wire.End]]:
+        return self.buffer[0] if self.buffer else None
+
+    def first_pack(self) -> Optional[wire.Pack]:
+        return next((m for m in self.buffer if isinstance(m, wire.Pack)), None)
+
+    def take(self, now: float) -> Union[wire.Pack, wire.End]:
+        """The head, now handed out: the checkpoint's cursor stands behind it."""
+        message = self.buffer.popleft()
+        if isinstance(message, wire.Pack):
+            if self._packs >= self.room:
+                self._room_since = now
+            self._packs -= 1
+            self._untold += 1
+            self.dirty = self.dirty or 2 * self._untold >= self.room or not self._packs
+            self.handed = message.after
+            self.progress.add_pack(message.at.epoch, message)
+        else:
+            self.handed = message.cursor
+        self.progress.pass_over(message.passed, self.handed.point)
+        return message
+
+    def finish(self) -> None:
+        """The last pack was used and the last checkpoint is safe."""
+        self.done = self.dirty = True
+
+    def nothing_follows(self) -> bool:
+        """Whether what was received reaches to the job's end."""
+        return _is_end(self.welcome, self.want)
+
+    def at_job_end(self) -> bool:
+        w = self.welcome
+        return w is not None and self.handed is not None and _is_end(w, self.handed)
+
+    # What the sink hears.
+
+    def subscribe_due(self, now: float) -> float:
+        """Seconds until the next Subscribe is due; 0 = now."""
+        if self.dirty:
+            return 0.0
+        return max(0.0, self._sent_at + REPORT_S - now)
+
+    def subscribe(self, now: float) -> bytes:
+        """The Subscribe to send. Each states all there is to say and replaces the one before."""
+        self.dirty = False
+        self._untold = 0
+        self._sent_at = now
+        self._seq += 1
+        asking = self.want is None
+        progress = self.progress or Progress(START.point)
+        return wire.encode_subscribe(
+            job=0 if asking else self.welcome.job,
+            dp_size=self.dp_size if asking else self.welcome.dp_size,
+            dp_rank=self.rank.dp_rank,
+            peer=self.rank.peer,
+            session=self.session,
+            seq=self._seq,
+            want=self.want,
+            room=self.room - self._packs,
+            done=self.done,
+            progress=progress.as_dict(all_epochs=self.done),
+        )
+
+    # What the sink says.
+
+    def on_message(self, m: wire.FromSink, now: float) -> bool:
+        """Takes a decoded message; whether anything changed that somebody may wait for."""
+        if m.session != self.session:
+            return self._late()
+        self.heard_at = now
+        if isinstance(m, wire.Waiting):
+            self.waiting = (now, m.since_ms, m.text)
+            return False
+        if isinstance(m, wire.Refusal):
+            self.error = BY_REASON[m.reason](m.text or f"the sink refused this rank: {m.reason}")
+            return True
+        if isinstance(m, wire.Welcome):
+            return self._on_welcome(m)
+        if self.want is None:
+            return self._late()
+        if (m.job, m.dp_size) != (self.welcome.job, self.welcome.dp_size):
+            return self.refuse(
+                f"a message of job {m.job:016x} at dp_size {m.dp_size} came, this is "
+                f"{self.welcome.job:016x} at {self.welcome.dp_size}"
+            )
+        if isinstance(m, wire.End) and m.released:
+            self.released = True
+        return self._on_next(m)
+
+    def refuse(self, sentence: str) -> bool:
+        """Counts a message that cannot be used; the sentence shows up where a wait is told."""
+        self.refused += 1
+        self.last_refused = sentence
+        return False
+
+    def silent_for(self, now: float) -> float:
+        """Seconds for which the sink has owed an answer: it owes none while there is no room, nor
+        at the job's end before this rank is done."""
+        if self.want is not None and not self.done:
+            if self._packs >= self.room or _is_end(self.welcome, self.want):
+                return 0.0
+        return now - max(self.heard_at or self._room_since, self._room_since)
+
+    def _on_welcome(self, m: wire.Welcome) -> bool:
+        if self.welcome is not None:
+            return False
+        self.welcome = m
+        return True
+
+    def _on_next(self, m: Union[wire.Pack, wire.End]) -> bool:
+        # C2: the chain is followed by `from` alone, never by the pack's own window.
+        if m.before != self.want.point:
+            return self.released or self._late()
+        if isinstance(m, wire.End):
+            if m.cursor.point == self.want.point:  # says released, or that this is the job's end
+                return self.released
+            return self._append(m, m.cursor)
+        if m.dp_rank != self.rank.dp_rank:
+            return self.refuse(f"a pack of dp_rank {m.dp_rank} came to {self.rank.dp_rank}")
+        if self._packs >= self.room:
+            return self._late()  # more than was asked for: it will be sent again
+        self._packs += 1
+        return self._append(m, m.after)
+
+    def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> bool:
+        if after.point <= m.before or len(after.lanes) != len(self.want.lanes):
+            if isinstance(m, wire.Pack):
+                self._packs -= 1
+            return self.refuse(f"a message leads from {m.before} to {after.point}, not forwards")
+        self.buffer.append(m)
+        self.want = after
+        self.waiting = None
+        return True
+
+    def _late(self) -> bool:
+        self.refused += 1
+        return False
+
+
+def _is_end(welcome: wire.Welcome, cursor: Cursor) -> bool:
+    return welcome.epochs != wire.NO_END and cursor.point.epoch >= welcome.epochs
+
+
+def wait_sentence(s: Subscriber, where: str, began: float, now: float, step: int) -> str:
+    """Who waits for whom since when (law L7): the rank's own wait, then what its sink waits for, or
+    that the sink itself does not answer. `where`: the sink's address."""
+    rank = f"rank {s.rank.dp_rank}"
+    if s.rank.peer:
+        rank += f" (peer {s.rank.peer})"
+    for_what = f"step {step}" if s.want is not None else "its sink to say which job it serves"
+    sink = f"sink {s.rank.dp_rank}"
+    silent = s.silent_for(now)
+    if silent >= SILENT_S or s.heard_at is None:
+        why = f"{sink} at {where} has not answered for {silent:.0f} s"
+    elif s.waiting is not None:
+        heard_at, _, text = s.waiting
+        why = text if now - heard_at < SILENT_S else f"{sink} last said: {text}"
+    else:
+        why = f"{sink} at {where} answers, and has not said what it waits for"
+    sentence = f"{rank} has waited {now - began:.0f} s for {for_what}: {why}"
+    if s.last_refused:
+        sentence += f" ({s.refused} messages were refused, the last because {s.last_refused})"
+    return sentence
