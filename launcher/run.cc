@@ -51,8 +51,7 @@ Status check_counts(const Job& job, const RunCommand& c) {
 }
 
 // Runs turn after turn until every child has ended.
-int watch(LineRun& line, LiveProgress* progress) {
-  Signals signals;
+int watch(LineRun& line, Signals& signals, LiveProgress* progress) {
   bool told = false;
   while (true) {
     if (const std::optional<int> code = line.turn()) return *code;
@@ -94,6 +93,7 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
 }  // namespace
 
 int run_command(const RunCommand& c) {
+  Signals signals;  // before the first child: from here on nobody can be left behind
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   if (Status ok = check_counts(job, c); !ok) return complain(ok.error());
@@ -103,7 +103,7 @@ int run_command(const RunCommand& c) {
   LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command}, *folder);
   if (Status ok = line.start(); !ok) return complain(ok.error());
   LiveProgress progress(job, folder->path());
-  const int code = watch(line, c.quiet ? nullptr : &progress);
+  const int code = watch(line, signals, c.quiet ? nullptr : &progress);
   progress.clear();
   if (!line.reason().empty()) fmt::print(stderr, "packline: the line ended: {}\n", line.reason());
   return conclude(job, c, line, code);

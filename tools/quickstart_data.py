@@ -35,9 +35,9 @@ state: .packline
 sources:
   - {{path: "{data}", format: chat}}
 shuffle: {{kind: full}}
-lanes: 4
+lanes: 2
 encode: {encode}
-pack: {{capacity: 2048, strategy: best_fit_decreasing, packs_per_window: 32, lookahead_packs: 16,
+pack: {{capacity: 2048, strategy: best_fit_decreasing, packs_per_window: 64, lookahead_packs: 32,
        over_long: drop, dp_size_multiple: 4}}
 deliver: {{dp_size: 4}}
 """

@@ -126,12 +126,13 @@ void append_spans(const std::vector<std::int32_t>& values, std::int32_t outside,
 bool spans_of(const std::vector<std::int32_t>& input_ids, const std::vector<std::int32_t>& labels,
               std::vector<std::uint32_t>& spans) {
   const std::size_t n = input_ids.size();
-  bool plain = true;
+  std::size_t others = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    plain &= (labels[i] == kNoLabel) | (labels[i] == input_ids[i]);
+    others += labels[i] != kNoLabel && labels[i] != input_ids[i] ? 1 : 0;
   }
-  if (plain) append_spans(labels, kNoLabel, spans);
-  return plain;
+  if (others > 0) return false;
+  append_spans(labels, kNoLabel, spans);
+  return true;
 }
 
 }  // namespace packline::json

@@ -1,6 +1,7 @@
 #include "lib/delivery/leases.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace packline {
 
@@ -32,7 +33,7 @@ std::vector<Leases::Lease> Leases::oldest(std::size_t limit) const {
   std::vector<Lease> all;
   all.reserve(leases_.size());
   for (const auto& [id, lease] : leases_) all.push_back(lease);
-  std::ranges::stable_sort(all, {}, &Lease::sent);
+  std::ranges::sort(all, {}, [](const Lease& l) { return std::tuple(l.sent, l.key, l.dp_rank); });
   if (all.size() > limit) all.resize(limit);
   return all;
 }

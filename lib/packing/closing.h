@@ -30,9 +30,9 @@ std::uint64_t tokens_wanted(const PackSettings& settings);
 // are all that the lane has left. With no candidate at the end: 0 packs. The result has fewer than
 // packs_per_window packs only when at_end and every candidate is taken; the lane's last window is
 // exactly the one that takes every candidate at_end. What stands behind the candidates that
-// tokens_wanted() asks for changes nothing. As long as lookahead_packs <= packs_per_window no sample
-// gets older than lookahead_windows_max; with a longer look-ahead more samples may come of age at
-// once than a window can take.
+// tokens_wanted() asks for changes nothing. As long as lookahead_packs <= packs_per_window no
+// sample gets older than lookahead_windows_max; with a longer look-ahead more samples may come of
+// age at once than a window can take.
 Closing close_window(const PackSettings& settings, Planner& planner,
                      std::span<const Candidate> candidates, bool at_end);
 

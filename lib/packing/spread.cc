@@ -11,8 +11,9 @@ namespace {
 using Lengths = std::span<const std::uint32_t>;
 
 void sort_longest_first(Lengths lengths, std::vector<std::uint32_t>& samples) {
-  std::stable_sort(samples.begin(), samples.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return lengths[a] > lengths[b]; });
+  std::sort(samples.begin(), samples.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return lengths[a] != lengths[b] ? lengths[a] > lengths[b] : a < b;
+  });
 }
 
 // A bin among others in a queue.
@@ -36,7 +37,6 @@ Bins spread_evenly(Lengths lengths, const Bins& bins, std::uint32_t target,
                    std::uint32_t capacity) {
   std::vector<std::uint32_t> samples;
   for (const auto& bin : bins) samples.insert(samples.end(), bin.begin(), bin.end());
-  std::sort(samples.begin(), samples.end());
   sort_longest_first(lengths, samples);
   std::priority_queue<Load, std::vector<Load>, FewestFirst> fewest;
   for (std::uint32_t b = 0; b < target; ++b) fewest.push({0, b});

@@ -238,6 +238,8 @@ void fields(Io& io, T& v) {
   io("lanes", v.lanes);
   io("sent", v.sent);
   io("identity", v.identity);
+  io("slowest_rank", v.slowest_rank);
+  io("slowest_silent_ms", v.slowest_silent_ms);
 }
 
 // A column in the header of samples; its data and rows are frames.

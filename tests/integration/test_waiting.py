@@ -13,7 +13,7 @@ logging.basicConfig(stream=sys.stderr, format="%(message)s")
 from packline import PackStream
 from packline.errors import PacklineTimeout
 try:
-    next(iter(PackStream(sys.argv[1], dp_rank=0, layout="rows", endpoint=sys.argv[2])))
+    next(iter(PackStream(sys.argv[1], dp_rank=0, layout="rows", endpoint=sys.argv[2], fail_after_s=6)))
 except PacklineTimeout as e:
     print("TIMEOUT", e)
 """
@@ -21,7 +21,7 @@ except PacklineTimeout as e:
 
 @pytest.mark.loopback
 def test_a_line_without_a_packer_is_named_then_raised(tmp_path):
-    job = write_job(tmp_path, deliver={"dp_size": 1, "warn_after_s": 2, "fail_after_s": 6}, pack={"dp_size_multiple": 1})
+    job = write_job(tmp_path, deliver={"dp_size": 1, "warn_after_s": 2, "fail_after_s": 60}, pack={"dp_size_multiple": 1})
     write_tokens(tmp_path / "data/a.jsonl", seed=4, records=100)
     producer, sink = f"ipc://{tmp_path}/p0", f"ipc://{tmp_path}/s0"
     sets = ["--set", f'line.producers=["{producer}"]', "--set", f'line.sinks=["{sink}"]']

@@ -21,8 +21,9 @@ Bins plan_simply(const Lengths& lengths, std::uint32_t capacity) {
   };
   Lengths order(lengths.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return lengths[a] > lengths[b]; });
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return lengths[a] != lengths[b] ? lengths[a] > lengths[b] : a < b;
+  });
   std::vector<Bin> bins;
   std::uint64_t clock = 0;
   for (const std::uint32_t s : order) {

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "lib/base/random.h"
 #include "lib/sample/gatherer.h"
 #include "lib/sample/samples.h"
 #include "tests/unit/sample/groups.h"
@@ -76,7 +75,6 @@ TEST_CASE("Gatherer: reads columns whose bytes stand at odd addresses") {
 }
 
 TEST_CASE("concatenate: the parts of a group are the group") {
-  Rng rng(1);
   const Samples s = three();
   CHECK(same(*concatenate({gather(s, {0}), gather(s, {1}), gather(s, {2})}), s));
   CHECK(same(*concatenate({gather(s, {}), gather(s, {0, 1}), gather(s, {}), gather(s, {2})}), s));

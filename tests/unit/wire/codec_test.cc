@@ -166,6 +166,8 @@ TEST_CASE("Codec: a notice comes back whole") {
   CHECK(x.lanes == m.lanes);
   CHECK(x.sent == m.sent);
   CHECK((x.identity == m.identity));
+  CHECK((x.slowest_rank == m.slowest_rank));
+  CHECK(x.slowest_silent_ms == m.slowest_silent_ms);
 }
 
 TEST_CASE("Codec: every reason of an error has its name on the wire") {

@@ -2,6 +2,10 @@
 
 #include <cctype>
 #include <fstream>
+#include <iterator>
+#include <msgpack.hpp>
+#include <set>
+#include <utility>
 
 #include "lib/delivery/digest.h"
 #include "tests/unit/wire/examples.h"
@@ -59,6 +63,40 @@ TEST_CASE("docs/wire.md: the bytes of the worked example are read as what the pa
   CHECK(samples->ids == std::vector<std::string>{"s0:7", "q1@s0:2"});
   CHECK(labels_of(*samples) == std::vector<std::int32_t>{-100, 6, 7, -100, 9});
   CHECK(pack_digest(0, 1, 2, *samples) == pack.body.digest);
+}
+
+void collect_keys(const msgpack::object& o, std::set<std::string>& keys) {
+  if (o.type == msgpack::type::ARRAY) {
+    for (std::uint32_t i = 0; i < o.via.array.size; ++i) collect_keys(o.via.array.ptr[i], keys);
+  } else if (o.type == msgpack::type::MAP) {
+    for (std::uint32_t i = 0; i < o.via.map.size; ++i) {
+      keys.insert(o.via.map.ptr[i].key.as<std::string>());
+      collect_keys(o.via.map.ptr[i].val, keys);
+    }
+  }
+}
+
+TEST_CASE("docs/wire.md: the grammar has every key that is written") {
+  std::ifstream file(PACKLINE_SOURCE_DIR "/docs/wire.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  const std::string grammar = page.substr(0, page.find("## 5. A worked example"));
+  std::set<std::string> words, keys;
+  std::string word;
+  for (const char c : grammar) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+    } else {
+      words.insert(std::exchange(word, {}));
+    }
+  }
+  std::vector<Buffer> headers = {encode_samples(examples::samples())[0]};
+  for (const Message& m : examples::all()) headers.push_back(encode(m)[0]);
+  for (const Buffer& h : headers) {
+    const auto text = examples::text_of(h);
+    collect_keys(msgpack::unpack(text.data(), text.size()).get(), keys);
+  }
+  CHECK(keys.size() > 80);
+  for (const std::string& key : keys) CHECK_MESSAGE(words.count(key) == 1, key);
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ inline Notice notice() {
   n.lanes = {{5, true, 1, 2, 3, true, 400}, {7, false, 4, 5, 6, false, 700}};
   n.sent = {{{5, 1, 2}, 3, 1200, 4, 3000}};
   n.identity = {{"seed", "17"}, {"pack.capacity", "8192"}};
+  n.slowest_rank = 6;
+  n.slowest_silent_ms = 900;
   return n;
 }
 
