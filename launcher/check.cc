@@ -30,7 +30,8 @@ int check_command(const ReportCommand& c) {
   if (!loaded.mistakes.empty() && c.json) return complain_as_json(loaded.mistakes);
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
-  const auto producers = static_cast<std::uint32_t>(std::max<std::size_t>(1, job.line.producers.size()));
+  const auto producers =
+      static_cast<std::uint32_t>(std::max<std::size_t>(1, job.line.producers.size()));
   const MemoryBound bound = memory_bound(job, assumptions_for(job, producers));
   if (c.json) {
     const Json out = {{"mistakes", Json::array()},
@@ -40,10 +41,10 @@ int check_command(const ReportCommand& c) {
     return 0;
   }
   const auto mib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  fmt::print("{}\n# memory bound of one process (anonymous, MiB), with {} producer{}:\n", effective_yaml(job), producers,
-             producers == 1 ? "" : "s");
-  fmt::print("#   producer {:.0f}   packer {:.0f}   sink {:.0f}   trainer client {:.0f}\n", mib(bound.producer),
-             mib(bound.packer), mib(bound.sink), mib(bound.client));
+  fmt::print("{}\n# memory bound of one process (anonymous, MiB), with {} producer{}:\n",
+             effective_yaml(job), producers, producers == 1 ? "" : "s");
+  fmt::print("#   producer {:.0f}   packer {:.0f}   sink {:.0f}   trainer client {:.0f}\n",
+             mib(bound.producer), mib(bound.packer), mib(bound.sink), mib(bound.client));
   return 0;
 }
 

@@ -62,7 +62,8 @@ Result<pid_t> Children::start(const ChildSpec& spec) {
   const std::vector<char*> envp = pointers(env);
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
-    return fail(ExitCode::kUnreachable, fmt::format("no pipe for {}: {}", spec.name, strerror(errno)));
+    return fail(ExitCode::kUnreachable,
+                fmt::format("no pipe for {}: {}", spec.name, strerror(errno)));
   }
   const pid_t parent = getpid();
   const pid_t pid = fork();

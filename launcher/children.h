@@ -15,7 +15,8 @@ struct ChildSpec {
   std::string name;               // "producer-0"; the command is "command"
   std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
   std::vector<std::pair<std::string, std::string>> env;  // added to ours
-  bool own_group = true;  // out of the terminal's foreground group: Ctrl-C is the launcher's to pass on
+  bool own_group =
+      true;  // out of the terminal's foreground group: Ctrl-C is the launcher's to pass on
 };
 
 // One process that ended.
@@ -26,9 +27,9 @@ struct ChildExit {
   int signal = 0;  // the signal that ended it
 };
 
-// The processes this one started. Each is asked to end when this process dies (PR_SET_PDEATHSIG), so
-// that not even kill -9 leaves one behind. Single-threaded: start() must be called from the main thread,
-// because a parent-death signal follows the thread that forked.
+// The processes this one started. Each is asked to end when this process dies (PR_SET_PDEATHSIG),
+// so that not even kill -9 leaves one behind. Single-threaded: start() must be called from the main
+// thread, because a parent-death signal follows the thread that forked.
 class Children {
  public:
   ~Children();

@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 constexpr Duration kTurn = 50ms;
 constexpr Duration kLastWords = 500ms;
 
-SubscriberSettings settings_for(const Job& job, const ClientOptions& options, TrainerSession session) {
+SubscriberSettings settings_for(const Job& job, const ClientOptions& options,
+                                TrainerSession session) {
   SubscriberSettings s;
   s.dp_rank = options.dp_rank;
   s.dp_size = job.deliver.dp_size;
@@ -75,8 +76,10 @@ Exit ClientLoop::run(Signals& signals, const std::function<bool(const Pack&)>& t
 void ClientLoop::receive(Instant t) {
   while (auto in = socket_->receive()) {
     Result<Message> m = decode(in->frames);
-    if (m) machine_.on_message(std::move(*m), t);
-    else log::warning_once(limit_, "bad_message", t, "dropped what the sink sent: {}", m.error().text);
+    if (m)
+      machine_.on_message(std::move(*m), t);
+    else
+      log::warning_once(limit_, "bad_message", t, "dropped what the sink sent: {}", m.error().text);
   }
 }
 
@@ -87,7 +90,9 @@ void ClientLoop::send() {
 // Law L7: past warn_after it says unasked for what, for whom and since when it waits.
 void ClientLoop::warn(Instant t) {
   const auto wait = machine_.wait(t);
-  if (!wait || wait->since_ms < static_cast<std::uint64_t>(to_ms(warn_after_)) || t - warned_ < warn_after_) return;
+  if (!wait || wait->since_ms < static_cast<std::uint64_t>(to_ms(warn_after_)) ||
+      t - warned_ < warn_after_)
+    return;
   warned_ = t;
   log::warning("{}", wait->what);
 }

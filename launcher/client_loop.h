@@ -19,8 +19,8 @@ namespace packline {
 struct ClientOptions {
   std::uint32_t dp_rank = 0;
   std::uint32_t peer = 0;
-  std::string sink;     // its base address
-  bool say_done = true; // at the job's end, so that the line ends; false: just leave
+  std::string sink;      // its base address
+  bool say_done = true;  // at the job's end, so that the line ends; false: just leave
 };
 
 // A trainer rank without a trainer: socket and clock around the Subscriber machine.
@@ -28,7 +28,8 @@ class ClientLoop {
  public:
   static Result<std::unique_ptr<ClientLoop>> open(const Job& job, const ClientOptions& options);
 
-  // Hands every pack to `take` until it returns false, the job ends, a signal arrives or something fails.
+  // Hands every pack to `take` until it returns false, the job ends, a signal arrives or something
+  // fails.
   Exit run(Signals& signals, const std::function<bool(const Pack&)>& take);
 
  private:

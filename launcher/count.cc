@@ -47,11 +47,16 @@ Json epoch_json(const Job& job, const EpochCount& e) {
 
 std::string epoch_text(const Job& job, const EpochCount& e) {
   return fmt::format(
-      "{:>5}  {:>10}  {:>10}  {:>8}  {:>8}  {:>13}  {:>7.2f} %  {:>7.2f} %  {:>7.2f} %  {:>8}  {}\n", e.epoch,
-      e.ledger.records_read, e.samples, e.packs, e.steps(), e.tokens, 100 * e.fill(), 100 * e.next_fit_fill(),
-      100 * e.one_a_row_fill(), lost_in_all(e.ledger), hex16(e.stream_digest)) +
-         loss_lines(counts_of(e)) + (job.deliver.packs_per_optimizer_step > 1 && e.steps() < job.deliver.packs_per_optimizer_step
-              ? "       fewer packs than ranks x packs_per_optimizer_step: not one optimizer step\n" : "");
+             "{:>5}  {:>10}  {:>10}  {:>8}  {:>8}  {:>13}  {:>7.2f} %  {:>7.2f} %  {:>7.2f} %  "
+             "{:>8}  {}\n",
+             e.epoch, e.ledger.records_read, e.samples, e.packs, e.steps(), e.tokens,
+             100 * e.fill(), 100 * e.next_fit_fill(), 100 * e.one_a_row_fill(),
+             lost_in_all(e.ledger), hex16(e.stream_digest)) +
+         loss_lines(counts_of(e)) +
+         (job.deliver.packs_per_optimizer_step > 1 &&
+                  e.steps() < job.deliver.packs_per_optimizer_step
+              ? "       fewer packs than ranks x packs_per_optimizer_step: not one optimizer step\n"
+              : "");
 }
 
 }  // namespace
@@ -59,22 +64,28 @@ std::string epoch_text(const Job& job, const EpochCount& e) {
 int count_command(const ReportCommand& c) {
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
-  if (job.epochs == kContinuous) job.epochs = 1;  // every epoch has the same records in another order
+  if (job.epochs == kContinuous)
+    job.epochs = 1;  // every epoch has the same records in another order
   const auto maker = open_job(job);
   if (!maker) return complain(maker.error());
   EpochCounter counter(job, **maker);
   Json epochs = Json::array();
   Counts total;
-  std::string table = fmt::format("{:>5}  {:>10}  {:>10}  {:>8}  {:>8}  {:>13}  {:>9}  {:>9}  {:>9}  {:>8}  {}\n", "epoch",
-                                  "records", "samples", "packs", "steps", "tokens", "fill", "in order", "one a row", "lost", "digest");
+  std::string table =
+      fmt::format("{:>5}  {:>10}  {:>10}  {:>8}  {:>8}  {:>13}  {:>9}  {:>9}  {:>9}  {:>8}  {}\n",
+                  "epoch", "records", "samples", "packs", "steps", "tokens", "fill", "in order",
+                  "one a row", "lost", "digest");
   for (std::uint64_t epoch = 0; epoch < job.epochs; ++epoch) {
     const Result<EpochCount> e = counter.count(epoch);
     if (!e) return complain(e.error());
     const Counts counts = counts_of(*e);
-    if (Status ok = check_ledger(counts.ledger, counts.samples, counts.tokens); !ok) return complain(ok.error());
+    if (Status ok = check_ledger(counts.ledger, counts.samples, counts.tokens); !ok)
+      return complain(ok.error());
     total += counts;
-    if (c.json) epochs.push_back(epoch_json(job, *e));
-    else table += epoch_text(job, *e);
+    if (c.json)
+      epochs.push_back(epoch_json(job, *e));
+    else
+      table += epoch_text(job, *e);
   }
   if (!c.json) {
     fmt::print("{}", table);

@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 // A role that dies this often, and not one pack reaches a trainer in between, will not get better.
 constexpr int kDeathsWithoutProgress = 5;
 constexpr auto kPatience = 8s;  // between SIGTERM and SIGKILL
-constexpr auto kFarewell = 6s;  // for the roles to end by themselves after the command's ranks said done
+constexpr auto kFarewell =
+    6s;  // for the roles to end by themselves after the command's ranks said done
 
 constexpr const char* kCommand = "command";
 
@@ -52,7 +53,8 @@ std::vector<ChildSpec> LineRun::role_specs() const {
   }
   const auto spec = [&](const std::string& role, std::uint32_t i, std::vector<std::string> own) {
     const std::string name = fmt::format("{}-{}", role, i);
-    std::vector<std::string> argv = {sibling_executable("packline-" + role), "--config", options_.job_file};
+    std::vector<std::string> argv = {sibling_executable("packline-" + role), "--config",
+                                     options_.job_file};
     argv.insert(argv.end(), own.begin(), own.end());
     for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
     argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(producers)});
@@ -68,19 +70,30 @@ std::vector<ChildSpec> LineRun::role_specs() const {
   }
   for (std::uint32_t i = 0; i < options_.packers; ++i) out.push_back(spec("packer", i, {}));
   for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
-    out.push_back(spec("sink", r, {"--dp-rank", std::to_string(r), "--progress-file", folder_.progress_file(r)}));
+    out.push_back(spec(
+        "sink", r, {"--dp-rank", std::to_string(r), "--progress-file", folder_.progress_file(r)}));
   }
   return out;
 }
 
 ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const {
   const std::uint32_t rank = dp_rank * job_.deliver.ranks_per_dp_rank + peer;
-  std::vector<std::string> argv = {sibling_executable("packline"), "consume", options_.job_file,
-                                   "--dp-rank", std::to_string(dp_rank), "--peer", std::to_string(peer),
-                                   "--log-format", options_.log_format,
-                                   "--parent-pid", std::to_string(getpid())};
+  std::vector<std::string> argv = {sibling_executable("packline"),
+                                   "consume",
+                                   options_.job_file,
+                                   "--dp-rank",
+                                   std::to_string(dp_rank),
+                                   "--peer",
+                                   std::to_string(peer),
+                                   "--log-format",
+                                   options_.log_format,
+                                   "--parent-pid",
+                                   std::to_string(getpid())};
   for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
-  return {fmt::format("trainer-{}", rank), std::move(argv), {{"PACKLINE_LINE", folder_.line_file()}}, true};
+  return {fmt::format("trainer-{}", rank),
+          std::move(argv),
+          {{"PACKLINE_LINE", folder_.line_file()}},
+          true};
 }
 
 Status LineRun::start() {
@@ -88,7 +101,8 @@ Status LineRun::start() {
   std::vector<ChildSpec> specs = role_specs();
   if (options_.command.empty()) {
     for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
-      for (std::uint32_t p = 0; p < job_.deliver.ranks_per_dp_rank; ++p) specs.push_back(trainer_spec(r, p));
+      for (std::uint32_t p = 0; p < job_.deliver.ranks_per_dp_rank; ++p)
+        specs.push_back(trainer_spec(r, p));
     }
   } else {
     // In the terminal's own group: it is the user's program, Ctrl-C reaches it as if it ran alone.
@@ -137,11 +151,14 @@ void LineRun::start_again(const ChildExit& e) {
   deaths.packs = packs;
   if (deaths.count >= kDeathsWithoutProgress) {
     const int code = e.signal == 0 ? e.code : static_cast<int>(ExitCode::kUnreachable);
-    return fail_line(code, fmt::format("{} died {} times and no pack reached a trainer in between, the last time by {}",
-                                       e.name, deaths.count, describe(e)));
+    return fail_line(
+        code, fmt::format(
+                  "{} died {} times and no pack reached a trainer in between, the last time by {}",
+                  e.name, deaths.count, describe(e)));
   }
   ++restarts_[role_of(e.name)];
-  fmt::print(stderr, "packline: {} (pid {}) died by {}; it is started again\n", e.name, e.pid, describe(e));
+  fmt::print(stderr, "packline: {} (pid {}) died by {}; it is started again\n", e.name, e.pid,
+             describe(e));
   if (Result<pid_t> pid = children_.start(specs_.at(e.name)); !pid) {
     fail_line(static_cast<int>(pid.error().code), pid.error().text);
   }

@@ -23,8 +23,9 @@ struct RunOptions {
   std::vector<std::string> command;  // empty: a null trainer stands in for each rank
 };
 
-// A whole line on this host: starts every role as a process, starts again what dies, serves the command or
-// null trainers, and stops in order. One thread; turn() is called until it says how the line ended.
+// A whole line on this host: starts every role as a process, starts again what dies, serves the
+// command or null trainers, and stops in order. One thread; turn() is called until it says how the
+// line ended.
 //
 // States: RUNNING; STOPPING (the outcome is known, SIGTERM was sent, and after kPatience SIGKILL);
 // ENDED (no child is left).
@@ -62,8 +63,8 @@ class LineRun {
   std::map<std::string, ChildSpec> specs_;
   std::map<std::string, std::uint64_t> restarts_;  // by role
   struct Deaths {
-    int count = 0;             // without progress between them
-    std::uint64_t packs = 0;   // handed out at the last one
+    int count = 0;            // without progress between them
+    std::uint64_t packs = 0;  // handed out at the last one
   };
   std::map<std::string, Deaths> deaths_;
   std::optional<int> outcome_;

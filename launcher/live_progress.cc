@@ -23,7 +23,8 @@ std::string short_number(double v) {
 
 std::string minutes(double seconds) {
   const auto s = static_cast<std::uint64_t>(seconds);
-  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : fmt::format("{}:{:02}", s / 60, s % 60);
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
 }  // namespace
@@ -65,26 +66,36 @@ std::string limiting_stage(const LineSample& s) {
 std::string progress_line(const Job& job, const LineSample& before, const LineSample& now) {
   const double dt = now.at_s - before.at_s;
   // A sink that was started again tells less than before until its trainer speaks to it.
-  const auto rate = [&](std::uint64_t b, std::uint64_t n) { return dt > 0 && n > b ? static_cast<double>(n - b) / dt : 0.0; };
+  const auto rate = [&](std::uint64_t b, std::uint64_t n) {
+    return dt > 0 && n > b ? static_cast<double>(n - b) / dt : 0.0;
+  };
   const double room = static_cast<double>(now.packs) * job.pack.capacity;
   std::string left;
   if (now.records_in_all > 0 && now.records > 0) {
     const double done = static_cast<double>(now.records) / static_cast<double>(now.records_in_all);
     left = fmt::format("  {:.0f} %  left {}", 100 * done, minutes(now.at_s * (1 - done) / done));
   }
-  return fmt::format("windows {}  packs {}  {}/s  tokens {}/s  fill {:.1f} %  queue: producers {}/{}, sinks {}/{}  limits: {}{}{}",
-                     now.windows_closed, now.packs, short_number(rate(before.packs, now.packs)),
-                     short_number(rate(before.tokens, now.tokens)), room > 0 ? 100 * static_cast<double>(now.tokens) / room : 0.0,
-                     now.windows_held, now.windows_room, now.slices_held, now.slices_room, limiting_stage(now),
-                     now.losses > 0 ? fmt::format("  lost {}", now.losses) : "", left);
+  return fmt::format(
+      "windows {}  packs {}  {}/s  tokens {}/s  fill {:.1f} %  queue: producers {}/{}, sinks {}/{} "
+      " limits: {}{}{}",
+      now.windows_closed, now.packs, short_number(rate(before.packs, now.packs)),
+      short_number(rate(before.tokens, now.tokens)),
+      room > 0 ? 100 * static_cast<double>(now.tokens) / room : 0.0, now.windows_held,
+      now.windows_room, now.slices_held, now.slices_room, limiting_stage(now),
+      now.losses > 0 ? fmt::format("  lost {}", now.losses) : "", left);
 }
 
 LiveProgress::LiveProgress(const Job& job, std::string run_folder)
-    : job_(job), run_folder_(std::move(run_folder)), terminal_(isatty(STDERR_FILENO) == 1), started_(Clock::now()), shown_(started_) {}
+    : job_(job),
+      run_folder_(std::move(run_folder)),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      started_(Clock::now()),
+      shown_(started_) {}
 
 void LiveProgress::update() {
   const auto now = Clock::now();
-  if (now - shown_ < (terminal_ ? Clock::duration(kOnTerminal) : Clock::duration(kElsewhere))) return;
+  if (now - shown_ < (terminal_ ? Clock::duration(kOnTerminal) : Clock::duration(kElsewhere)))
+    return;
   shown_ = now;
   const LineSample s = sample_of(job_, ask_all(addresses_in(run_folder_), kAskTimeout),
                                  std::chrono::duration<double>(now - started_).count());

@@ -15,7 +15,7 @@ struct LineSample {
   double at_s = 0;  // since the start
   std::uint64_t windows_closed = 0, windows_held = 0, windows_room = 0;
   std::uint64_t slices_held = 0, slices_room = 0;
-  std::uint64_t packs = 0, tokens = 0;  // handed out
+  std::uint64_t packs = 0, tokens = 0;            // handed out
   std::uint64_t records = 0, records_in_all = 0;  // passed; 0 in all = unknown
   std::uint64_t losses = 0;
   bool trainers_full = false;  // no rank has room for a pack: the trainer sets the pace
@@ -23,14 +23,16 @@ struct LineSample {
 
 LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, double at_s);
 
-// The stage that limits, from what is full and what is empty behind and before it: a line flows as fast as the
-// first stage whose output is empty while its input is full.
+// The stage that limits, from what is full and what is empty behind and before it: a line flows as
+// fast as the first stage whose output is empty while its input is full.
 std::string limiting_stage(const LineSample& s);
 
-// One line for a person: windows, packs/s, tokens/s, fill, the queue of each stage, what limits, time left.
+// One line for a person: windows, packs/s, tokens/s, fill, the queue of each stage, what limits,
+// time left.
 std::string progress_line(const Job& job, const LineSample& before, const LineSample& now);
 
-// Shows the line's progress on stderr: one line that is rewritten on a terminal, else a line every 10 s.
+// Shows the line's progress on stderr: one line that is rewritten on a terminal, else a line every
+// 10 s.
 class LiveProgress {
  public:
   LiveProgress(const Job& job, std::string run_folder);

@@ -13,8 +13,10 @@ using namespace packline;
 
 void add_job(CLI::App* app, JobOption& job) {
   app->add_option("JOB", job.file, "the job file")->required();
-  app->add_option("--set", job.sets, "a setting that replaces the file's: a.b.0.c=YAML")->allow_extra_args(false);
-  app->add_option("--log-format", job.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app->add_option("--set", job.sets, "a setting that replaces the file's: a.b.0.c=YAML")
+      ->allow_extra_args(false);
+  app->add_option("--log-format", job.log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}));
 }
 
 // What stands behind "--" belongs to the command that `packline run` serves.
@@ -40,7 +42,8 @@ int main(int argc, char** argv) {
   std::string format = "table", tail_format = "summary";
   long parent_pid = 0;
 
-  CLI::App* r = app.add_subcommand("run", "run the whole line on this host, with a command or null trainers");
+  CLI::App* r =
+      app.add_subcommand("run", "run the whole line on this host, with a command or null trainers");
   add_job(r, run.job);
   r->add_option("--producers", run.producers, "producer processes")->check(CLI::Range(1, 4096));
   r->add_option("--packers", run.packers, "packer processes")->check(CLI::Range(1, 4096));
@@ -51,7 +54,8 @@ int main(int argc, char** argv) {
   add_job(t, tail.job);
   t->add_option("--dp-rank", tail.dp_rank, "which rank")->required();
   t->add_option("--steps", tail.steps, "stop after this many packs");
-  t->add_option("--format", tail_format, "summary or jsonl")->check(CLI::IsMember({"summary", "jsonl"}));
+  t->add_option("--format", tail_format, "summary or jsonl")
+      ->check(CLI::IsMember({"summary", "jsonl"}));
 
   t->add_flag("--private", tail.on_private_line)->group("");
 
@@ -67,8 +71,10 @@ int main(int argc, char** argv) {
     s->add_option("--format", format, "table or json")->check(CLI::IsMember({"table", "json"}));
     return s;
   };
-  CLI::App* count = add_report("count", "count records, packs and tokens of each epoch, without a trainer");
-  CLI::App* check = add_report("check", "say every mistake of the job file, or its effective settings");
+  CLI::App* count =
+      add_report("count", "count records, packs and tokens of each epoch, without a trainer");
+  CLI::App* check =
+      add_report("check", "say every mistake of the job file, or its effective settings");
   CLI::App* status = add_report("status", "who holds what, who waits for whom since when");
 
   std::vector<std::string> args(argv + 1, argv + argc);
@@ -85,7 +91,8 @@ int main(int argc, char** argv) {
   if (*r) return run_command(run);
   if (*t) return tail.jsonl = tail_format == "jsonl", tail_command(tail);
   if (*n) {
-    if (Status ok = parent_pid == 0 ? Status{} : end_with_parent(parent_pid); !ok) return complain(ok.error());
+    if (Status ok = parent_pid == 0 ? Status{} : end_with_parent(parent_pid); !ok)
+      return complain(ok.error());
     return consume_command(consume);
   }
   report.json = format == "json";

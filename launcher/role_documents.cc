@@ -27,7 +27,8 @@ RoleDocument parse(const std::string& name, const std::string& text) {
     d.since_ms = j.at("since_ms");
     d.holds = j.at("holds").get<std::map<std::string, std::uint64_t>>();
     d.counters = j.at("counters").get<std::map<std::string, std::uint64_t>>();
-    for (const Json& w : j.at("waits")) d.waits.push_back({w.at("for"), w.at("whom"), w.at("since_ms")});
+    for (const Json& w : j.at("waits"))
+      d.waits.push_back({w.at("for"), w.at("whom"), w.at("since_ms")});
   } catch (const std::exception& e) {
     d.trouble = fmt::format("its status cannot be read: {}", e.what());
   }
@@ -57,7 +58,9 @@ bool in_order(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::uint64_t RoleDocument::held(const std::string& key) const { return value_of(holds, key); }
-std::uint64_t RoleDocument::counted(const std::string& key) const { return value_of(counters, key); }
+std::uint64_t RoleDocument::counted(const std::string& key) const {
+  return value_of(counters, key);
+}
 
 StatusAddresses addresses_in(const std::string& run_folder) {
   StatusAddresses out;
@@ -75,7 +78,8 @@ StatusAddresses addresses_of(const LineSettings& line) {
   StatusAddresses out;
   const auto add = [&](const char* role, const std::vector<std::string>& bases) {
     for (std::size_t i = 0; i < bases.size(); ++i) {
-      if (!bases[i].starts_with("ipc:")) out[fmt::format("{}-{}", role, i)] = http_address(bases[i], false);
+      if (!bases[i].starts_with("ipc:"))
+        out[fmt::format("{}-{}", role, i)] = http_address(bases[i], false);
     }
   };
   add("producer", line.producers);
@@ -97,7 +101,8 @@ std::vector<RoleDocument> ask_all(const StatusAddresses& addresses, Duration tim
       out.push_back(std::move(d));
     }
   }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return in_order(a.name, b.name); });
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return in_order(a.name, b.name); });
   return out;
 }
 

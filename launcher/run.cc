@@ -25,8 +25,10 @@ LineFile line_file(const Job& job, const RunCommand& c, const RunFolder& folder)
   line.job = std::filesystem::absolute(c.job.file).lexically_normal().string();
   line.sets = c.job.sets;
   line.pid = getpid();
-  for (std::uint32_t i = 0; i < c.producers; ++i) line.producers.push_back(folder.address(fmt::format("producer-{}", i)));
-  for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r) line.sinks.push_back(folder.address(fmt::format("sink-{}", r)));
+  for (std::uint32_t i = 0; i < c.producers; ++i)
+    line.producers.push_back(folder.address(fmt::format("producer-{}", i)));
+  for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r)
+    line.sinks.push_back(folder.address(fmt::format("sink-{}", r)));
   line.folder = folder.path();
   line.dp_size = job.deliver.dp_size;
   line.ranks_per_dp_rank = job.deliver.ranks_per_dp_rank;
@@ -38,14 +40,18 @@ LineFile line_file(const Job& job, const RunCommand& c, const RunFolder& folder)
 Status check_counts(const Job& job, const RunCommand& c) {
   if (c.producers > job.lanes) {
     return fail(ExitCode::kWrongJob,
-                fmt::format("--producers {}: the job has {} lanes, and a producer owns at least one; set lanes: {} (that changes "
+                fmt::format("--producers {}: the job has {} lanes, and a producer owns at least "
+                            "one; set lanes: {} (that changes "
                             "the stream) or start fewer",
                             c.producers, job.lanes, c.producers));
   }
   if (!job.line.producers.empty() || !job.line.sinks.empty()) {
-    return fail(ExitCode::kWrongJob, fmt::format("{}: line: `packline run` makes the line's addresses itself; start each role by "
-                                                 "hand for these, or leave `line` out",
-                                                 c.job.file));
+    return fail(
+        ExitCode::kWrongJob,
+        fmt::format(
+            "{}: line: `packline run` makes the line's addresses itself; start each role by "
+            "hand for these, or leave `line` out",
+            c.job.file));
   }
   return {};
 }
@@ -81,7 +87,9 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
     std::ofstream out(c.summary_file, std::ios::trunc);
     out << summary_json(job, summary);
     out.close();
-    if (!out) return complain({ExitCode::kWrongJob, fmt::format("--summary {}: it cannot be written", c.summary_file)});
+    if (!out)
+      return complain(
+          {ExitCode::kWrongJob, fmt::format("--summary {}: it cannot be written", c.summary_file)});
   }
   // The command's output is its own; without one the summary is what this program prints.
   if (!c.quiet) fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
@@ -100,7 +108,8 @@ int run_command(const RunCommand& c) {
   Result<RunFolder> folder = RunFolder::make(job);
   if (!folder) return complain(folder.error());
   if (Status ok = folder->publish(line_file(job, c, *folder)); !ok) return complain(ok.error());
-  LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command}, *folder);
+  LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command},
+               *folder);
   if (Status ok = line.start(); !ok) return complain(ok.error());
   LiveProgress progress(job, folder->path());
   const int code = watch(line, signals, c.quiet ? nullptr : &progress);

@@ -34,7 +34,9 @@ std::string runtime_folder() {
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(ExitCode::kUnreachable, fmt::format("{} cannot be read: {}", path, strerror(errno)));
+  if (!in)
+    return fail(ExitCode::kUnreachable,
+                fmt::format("{} cannot be read: {}", path, strerror(errno)));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -47,12 +49,15 @@ Status write_whole(const std::string& path, const std::string& text) {
   out << text;
   out.close();
   if (!out || rename(temporary.c_str(), path.c_str()) != 0) {
-    return fail(ExitCode::kUnreachable, fmt::format("{} cannot be written: {}", path, strerror(errno)));
+    return fail(ExitCode::kUnreachable,
+                fmt::format("{} cannot be written: {}", path, strerror(errno)));
   }
   return {};
 }
 
-bool alive(std::int64_t pid) { return pid > 0 && (kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM); }
+bool alive(std::int64_t pid) {
+  return pid > 0 && (kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
+}
 
 // What a killed launcher left: its folder under the temporary folder, named by the pointer.
 void remove_leftover(const std::string& pointer) {
@@ -101,7 +106,8 @@ Result<LineFile> read_line_file(const std::string& path) {
     line.fail_after_s = j.at("fail_after_s");
     return line;
   } catch (const std::exception& e) {
-    return fail(ExitCode::kUnreachable, fmt::format("{} is no line.json of this version: {}", path, e.what()));
+    return fail(ExitCode::kUnreachable,
+                fmt::format("{} is no line.json of this version: {}", path, e.what()));
   }
 }
 
@@ -109,8 +115,8 @@ Result<RunFolder> RunFolder::make(const Job& job) {
   std::error_code error;
   fs::create_directories(job.state, error);
   if (error) {
-    return fail(ExitCode::kWrongJob,
-                fmt::format("{}: state: the folder {} cannot be made: {}", job.file, job.state, error.message()));
+    return fail(ExitCode::kWrongJob, fmt::format("{}: state: the folder {} cannot be made: {}",
+                                                 job.file, job.state, error.message()));
   }
   const std::string pointer = job.state + "/run.json";
   remove_leftover(pointer);
@@ -134,8 +140,12 @@ RunFolder::~RunFolder() {
   fs::remove_all(path_, ignored);
 }
 
-std::string RunFolder::address(const std::string& name) const { return "ipc://" + path_ + "/" + name; }
-std::string RunFolder::port_file(const std::string& name) const { return path_ + "/" + name + ".http"; }
+std::string RunFolder::address(const std::string& name) const {
+  return "ipc://" + path_ + "/" + name;
+}
+std::string RunFolder::port_file(const std::string& name) const {
+  return path_ + "/" + name + ".http";
+}
 std::string RunFolder::progress_file(std::uint32_t dp_rank) const {
   return fmt::format("{}/sink-{}.progress", path_, dp_rank);
 }

@@ -11,9 +11,9 @@ namespace packline {
 
 // What others need to find a running line (ARCHITECTURE.md, "A line on one host").
 struct LineFile {
-  std::string job;                // absolute path
-  std::vector<std::string> sets;  // --set arguments
-  std::int64_t pid = 0;           // of the launcher
+  std::string job;                            // absolute path
+  std::vector<std::string> sets;              // --set arguments
+  std::int64_t pid = 0;                       // of the launcher
   std::vector<std::string> producers, sinks;  // base addresses
   std::string folder;  // the run folder; <folder>/<role>.http holds each role's HTTP address
   std::uint32_t dp_size = 1, ranks_per_dp_rank = 1;
@@ -24,8 +24,9 @@ std::string to_json(const LineFile& line);
 Result<LineFile> read_line_file(const std::string& path);
 
 // The private folder of one running line: sockets, port files, progress files, line.json. Made in
-// $XDG_RUNTIME_DIR, $TMPDIR or /tmp with mode 0700, removed by the destructor. <state>/run.json points to
-// its line.json while it lives; what a launcher that was killed left there is removed by the next one.
+// $XDG_RUNTIME_DIR, $TMPDIR or /tmp with mode 0700, removed by the destructor. <state>/run.json
+// points to its line.json while it lives; what a launcher that was killed left there is removed by
+// the next one.
 class RunFolder {
  public:
   static Result<RunFolder> make(const Job& job);
@@ -35,22 +36,24 @@ class RunFolder {
   ~RunFolder();
 
   const std::string& path() const { return path_; }
-  std::string address(const std::string& name) const;        // "ipc://<folder>/<name>"
-  std::string port_file(const std::string& name) const;      // where a role writes its HTTP address
-  std::string progress_file(std::uint32_t dp_rank) const;    // where a sink writes its trainer's progress
-  std::string line_file() const;                             // PACKLINE_LINE
+  std::string address(const std::string& name) const;    // "ipc://<folder>/<name>"
+  std::string port_file(const std::string& name) const;  // where a role writes its HTTP address
+  std::string progress_file(
+      std::uint32_t dp_rank) const;  // where a sink writes its trainer's progress
+  std::string line_file() const;     // PACKLINE_LINE
 
   // Writes line.json and <state>/run.json, each in one step.
   Status publish(const LineFile& line);
 
  private:
-  RunFolder(std::string path, std::string pointer) : path_(std::move(path)), pointer_(std::move(pointer)) {}
+  RunFolder(std::string path, std::string pointer)
+      : path_(std::move(path)), pointer_(std::move(pointer)) {}
   std::string path_;
   std::string pointer_;  // <state>/run.json
 };
 
-// The line.json of the line that runs this job now: what PACKLINE_LINE names if it is set, else what
-// <state>/run.json names if that launcher lives. An empty text: none runs.
+// The line.json of the line that runs this job now: what PACKLINE_LINE names if it is set, else
+// what <state>/run.json names if that launcher lives. An empty text: none runs.
 std::string find_line(const Job& job);
 
 }  // namespace packline

@@ -30,7 +30,8 @@ Json to_json(const RoleDocument& d) {
   j["since_ms"] = d.since_ms;
   j["holds"] = d.holds;
   Json waits = Json::array();
-  for (const auto& w : d.waits) waits.push_back({{"for", w.what}, {"whom", w.whom}, {"since_ms", w.since_ms}});
+  for (const auto& w : d.waits)
+    waits.push_back({{"for", w.what}, {"whom", w.whom}, {"since_ms", w.since_ms}});
   j["waits"] = std::move(waits);
   j["counters"] = d.counters;
   return j;
@@ -42,7 +43,8 @@ void print_table(const std::vector<RoleDocument>& roles) {
       fmt::print("{:<12} no answer: {}\n", d.name, d.trouble);
       continue;
     }
-    fmt::print("{:<12} {} since {}; holds {}\n", d.name, d.state, in_words_ms(static_cast<std::uint64_t>(d.since_ms)),
+    fmt::print("{:<12} {} since {}; holds {}\n", d.name, d.state,
+               in_words_ms(static_cast<std::uint64_t>(d.since_ms)),
                d.holds.empty() ? "nothing" : numbers(d.holds));
     for (const auto& w : d.waits) {
       fmt::print("{:<12}   waits for {} from {} since {}\n", "", w.what, w.whom,
@@ -60,8 +62,9 @@ int status_command(const ReportCommand& c) {
   if (addresses.empty()) {
     const std::string file = find_line(job);
     if (file.empty()) {
-      return complain({ExitCode::kUnreachable,
-                       fmt::format("no line runs this job on this host: {}/run.json names none", job.state)});
+      return complain(
+          {ExitCode::kUnreachable,
+           fmt::format("no line runs this job on this host: {}/run.json names none", job.state)});
     }
     const Result<LineFile> line = read_line_file(file);
     if (!line) return complain(line.error());

@@ -92,7 +92,8 @@ std::string loss_lines(const Counts& c) {
   for (const auto& [reason, n] : lost.items()) {
     if (n.get<std::uint64_t>() > 0) out += fmt::format("       lost: {} {}\n", n.dump(), reason);
   }
-  if (c.ledger.tokens_truncated > 0) out += fmt::format("       cut: {} tokens\n", c.ledger.tokens_truncated);
+  if (c.ledger.tokens_truncated > 0)
+    out += fmt::format("       cut: {} tokens\n", c.ledger.tokens_truncated);
   return out;
 }
 
@@ -120,8 +121,9 @@ Status check_summary(const Job& job, const Summary& s, const std::vector<RankPro
   for (const EpochCounts& e : s.epochs) {
     for (const auto& [rank, n] : e.counts.packs_by_rank) {
       if (n * job.deliver.dp_size == e.counts.packs) continue;
-      return fail(ExitCode::kBug, fmt::format("epoch {}: rank {} got {} packs of {} over {} ranks",
-                                              e.epoch, rank, n, e.counts.packs, job.deliver.dp_size));
+      return fail(ExitCode::kBug,
+                  fmt::format("epoch {}: rank {} got {} packs of {} over {} ranks", e.epoch, rank,
+                              n, e.counts.packs, job.deliver.dp_size));
     }
     if (Status ok = check_ledger(e.counts.ledger, e.counts.samples, e.counts.tokens); !ok) {
       return fail(ExitCode::kBug, fmt::format("epoch {}: {}", e.epoch, ok.error().text));
@@ -155,7 +157,8 @@ std::string summary_text(const Job& job, const Summary& s) {
   const Json losses = lost_json(c.ledger);
   std::string lost;
   for (const auto& [reason, n] : losses.items()) {
-    if (n.get<std::uint64_t>() > 0) lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", reason, n.dump());
+    if (n.get<std::uint64_t>() > 0)
+      lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", reason, n.dump());
   }
   std::string restarts;
   for (const auto& [role, n] : s.restarts) {

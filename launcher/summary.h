@@ -39,7 +39,7 @@ struct EpochCounts {
 struct Summary {
   Counts total;
   std::vector<EpochCounts> epochs;
-  bool whole = false;  // from the job's start to its end, on every rank
+  bool whole = false;                             // from the job's start to its end, on every rank
   std::map<std::string, std::uint64_t> restarts;  // by role
   double seconds = 0;
   std::string quarantine;  // folder
@@ -48,8 +48,9 @@ struct Summary {
 // Puts together what the ranks told. `epochs` = the job's, to know whether it is whole.
 Summary summarise(const Job& job, const std::vector<RankProgress>& ranks);
 
-// Laws L3 and L4 over a whole run: equal packs on every rank, the same ledger on every rank, ledgers that
-// balance. A sentence that names the epoch and both numbers. A run that is not whole is not checked.
+// Laws L3 and L4 over a whole run: equal packs on every rank, the same ledger on every rank,
+// ledgers that balance. A sentence that names the epoch and both numbers. A run that is not whole
+// is not checked.
 Status check_summary(const Job& job, const Summary& s, const std::vector<RankProgress>& ranks);
 
 // The JSON document of `--summary` (README.md, "The summary").

@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The base address of the rank's sink: from the line in PACKLINE_LINE, or the job's own `line`. An empty
-// text: there is no line to join.
+// The base address of the rank's sink: from the line in PACKLINE_LINE, or the job's own `line`. An
+// empty text: there is no line to join.
 Result<std::string> sink_address(const Job& job, std::uint32_t dp_rank) {
   std::vector<std::string> sinks = job.line.sinks;
   if (sinks.empty() && getenv("PACKLINE_LINE") != nullptr) {
@@ -28,8 +28,8 @@ Result<std::string> sink_address(const Job& job, std::uint32_t dp_rank) {
   }
   if (sinks.empty()) return std::string();
   if (dp_rank >= sinks.size()) {
-    return fail(ExitCode::kWrongJob,
-                fmt::format("--dp-rank {}: the line has {} sinks, 0 to {}", dp_rank, sinks.size(), sinks.size() - 1));
+    return fail(ExitCode::kWrongJob, fmt::format("--dp-rank {}: the line has {} sinks, 0 to {}",
+                                                 dp_rank, sinks.size(), sinks.size() - 1));
   }
   return sinks[dp_rank];
 }
@@ -38,14 +38,9 @@ Json pack_json(std::uint64_t step, const Pack& p, const Samples& s) {
   const Column* ids = s.find("input_ids");
   std::vector<std::int32_t> input_ids(s.tokens());
   for (std::size_t i = 0; i < input_ids.size(); ++i) input_ids[i] = ids->data.at<std::int32_t>(i);
-  return {{"step", step},
-          {"epoch", p.at.epoch},
-          {"window", p.at.window},
-          {"dp_rank", p.dp_rank},
-          {"lengths", s.lengths},
-          {"sample_ids", s.ids},
-          {"input_ids", input_ids},
-          {"labels", labels_of(s)}};
+  return {{"step", step},           {"epoch", p.at.epoch},   {"window", p.at.window},
+          {"dp_rank", p.dp_rank},   {"lengths", s.lengths},  {"sample_ids", s.ids},
+          {"input_ids", input_ids}, {"labels", labels_of(s)}};
 }
 
 // `packline run JOB -- packline tail JOB ...`: a private line, for this tail alone.
@@ -53,8 +48,16 @@ int tail_on_private_line(const TailCommand& c) {
   RunCommand run;
   run.job = c.job;
   run.quiet = true;
-  run.command = {sibling_executable("packline"), "tail", c.job.file, "--dp-rank", std::to_string(c.dp_rank),
-                 "--steps", std::to_string(c.steps), "--format", c.jsonl ? "jsonl" : "summary", "--private"};
+  run.command = {sibling_executable("packline"),
+                 "tail",
+                 c.job.file,
+                 "--dp-rank",
+                 std::to_string(c.dp_rank),
+                 "--steps",
+                 std::to_string(c.steps),
+                 "--format",
+                 c.jsonl ? "jsonl" : "summary",
+                 "--private"};
   for (const std::string& s : c.job.sets) run.command.insert(run.command.end(), {"--set", s});
   return run_command(run);
 }
@@ -74,7 +77,8 @@ int tail_command(const TailCommand& c) {
   if (!sink) return complain(sink.error());
   if (sink->empty()) {
     if (c.dp_rank < job.deliver.dp_size) return tail_on_private_line(c);
-    return complain({ExitCode::kWrongJob, fmt::format("--dp-rank {}: deliver.dp_size is {}", c.dp_rank, job.deliver.dp_size)});
+    return complain({ExitCode::kWrongJob, fmt::format("--dp-rank {}: deliver.dp_size is {}",
+                                                      c.dp_rank, job.deliver.dp_size)});
   }
   Signals signals;
   auto client = ClientLoop::open(job, {c.dp_rank, 0, *sink, !c.on_private_line});
@@ -90,9 +94,11 @@ int tail_command(const TailCommand& c) {
     if (c.jsonl) {
       fmt::print("{}\n", pack_json(step, p, *s).dump());
     } else {
-      fmt::print("step {}  epoch {}  window {}  samples {}  tokens {}  fill {:.2f} %  lengths [{}]\n", step, p.at.epoch,
-                 p.at.window, s->size(), s->tokens(), 100.0 * static_cast<double>(s->tokens()) / job.pack.capacity,
-                 fmt::join(s->lengths, ", "));
+      fmt::print(
+          "step {}  epoch {}  window {}  samples {}  tokens {}  fill {:.2f} %  lengths [{}]\n",
+          step, p.at.epoch, p.at.window, s->size(), s->tokens(),
+          100.0 * static_cast<double>(s->tokens()) / job.pack.capacity,
+          fmt::join(s->lengths, ", "));
     }
     ++step;
     return (c.steps == 0 || step < c.steps) && fflush(stdout) == 0;
@@ -106,7 +112,8 @@ int consume_command(const ConsumeCommand& c) {
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   const Result<std::string> sink = sink_address(job, c.dp_rank);
   if (!sink) return complain(sink.error());
-  if (sink->empty()) return complain({ExitCode::kWrongJob, "no line to join: PACKLINE_LINE is not set"});
+  if (sink->empty())
+    return complain({ExitCode::kWrongJob, "no line to join: PACKLINE_LINE is not set"});
   Signals signals;
   auto client = ClientLoop::open(job, {c.dp_rank, c.peer, *sink, true});
   if (!client) return complain(client.error());
@@ -114,8 +121,10 @@ int consume_command(const ConsumeCommand& c) {
   // What arrived is what the packer hashed: the digest is computed again from what was received.
   const Exit exit = (*client)->run(signals, [&](const Pack& p) {
     const Result<Samples> s = decode_samples(p.body.frames);
-    if (!s) trouble = s.error().text;
-    else if (pack_digest(p.at.epoch, p.at.window, p.at.pack, *s) != p.body.digest) trouble = "its digest is another one";
+    if (!s)
+      trouble = s.error().text;
+    else if (pack_digest(p.at.epoch, p.at.window, p.at.pack, *s) != p.body.digest)
+      trouble = "its digest is another one";
     return trouble.empty();
   });
   if (!trouble.empty()) return complain({ExitCode::kBug, "a pack arrived damaged: " + trouble});

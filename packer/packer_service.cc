@@ -29,7 +29,10 @@ std::vector<std::string> ports_of(const std::vector<std::string>& bases, int por
 }  // namespace
 
 PackerService::PackerService(Job job)
-    : job_(std::move(job)), session_(random_session()), status_("packer", -1, session_), started_(now()) {}
+    : job_(std::move(job)),
+      session_(random_session()),
+      status_("packer", -1, session_),
+      started_(now()) {}
 
 Result<std::unique_ptr<PackerService>> PackerService::open(Job job, const PackerOptions& options) {
   std::unique_ptr<PackerService> s(new PackerService(std::move(job)));
@@ -64,7 +67,8 @@ Exit PackerService::run(Signals& signals) {
       drain();
       return {signals.exit_code(), "ended by a signal"};
     }
-    const bool waiting = std::any_of(outlets_.begin(), outlets_.end(), [](const auto& o) { return o.second.waiting(); });
+    const bool waiting = std::any_of(outlets_.begin(), outlets_.end(),
+                                     [](const auto& o) { return o.second.waiting(); });
     loop_.wait(std::min(t + (waiting ? kRetry : kTurn), std::max(t, publish_at_)));
   }
 }
@@ -76,8 +80,8 @@ void PackerService::turn(Instant t) {
   if (machine_) machine_->tick(t);
   if (!machine_ && t - started_ > job_.deliver.times.fail_after) {
     failed_ = Exit{ExitCode::kUnreachable,
-                   fmt::format("no producer was heard for {}: is one running at {}?", in_words(t - started_),
-                               job_.line.producers.front())};
+                   fmt::format("no producer was heard for {}: is one running at {}?",
+                               in_words(t - started_), job_.line.producers.front())};
   }
   if (t >= publish_at_) {
     publish_at_ = t + job_.deliver.times.report;
@@ -90,7 +94,8 @@ void PackerService::take_notices(Instant t) {
     Result<Message> m = decode(in->frames);
     if (!m || !std::holds_alternative<Notice>(*m)) {
       ++bad_messages_;
-      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer, m ? std::string(type_of(*m)) : m.error().text);
+      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer,
+                        m ? std::string(type_of(*m)) : m.error().text);
       continue;
     }
     const Notice& n = std::get<Notice>(*m);
@@ -118,12 +123,14 @@ bool PackerService::take_window(Instant t) {
   Result<Message> m = decode(in->frames);
   if (!m || !std::holds_alternative<Window>(*m)) {
     ++bad_messages_;
-    log::warning_once(limit_, "bad_window", t, "dropped what is no window, from {}: {}", in->peer, m ? std::string(type_of(*m)) : m.error().text);
+    log::warning_once(limit_, "bad_window", t, "dropped what is no window, from {}: {}", in->peer,
+                      m ? std::string(type_of(*m)) : m.error().text);
     return true;
   }
   auto slices = machine_->on_window(std::get<Window>(*m), t);
   if (!slices) {
-    log::warning_once(limit_, "refused_window", t, "refused a window from {}: {}", in->peer, slices.error().text);
+    log::warning_once(limit_, "refused_window", t, "refused a window from {}: {}", in->peer,
+                      slices.error().text);
     return true;
   }
   send_slices(std::move(*slices), t);
@@ -132,7 +139,8 @@ bool PackerService::take_window(Instant t) {
 
 void PackerService::send_slices(std::vector<PackedSlice> slices, Instant t) {
   for (PackedSlice& s : slices) {
-    for (std::size_t i = 0; i < s.packs.size(); ++i) s.slice.parts[i].frames = encode_samples(s.packs[i]);
+    for (std::size_t i = 0; i < s.packs.size(); ++i)
+      s.slice.parts[i].frames = encode_samples(s.packs[i]);
     SliceOutlet* out = outlet(s.endpoint, t);
     if (out == nullptr || !out->send(encode(std::move(s.slice)), t)) ++slices_dropped_;
   }
@@ -142,7 +150,8 @@ SliceOutlet* PackerService::outlet(const std::string& endpoint, Instant t) {
   if (const auto found = outlets_.find(endpoint); found != outlets_.end()) return &found->second;
   auto socket = Socket::push_connect(context_, endpoint);
   if (!socket) {
-    log::warning_once(limit_, "bad_endpoint", t, "a window names a sink that cannot be reached: {}", socket.error().text);
+    log::warning_once(limit_, "bad_endpoint", t, "a window names a sink that cannot be reached: {}",
+                      socket.error().text);
     return nullptr;
   }
   return &outlets_.emplace(endpoint, SliceOutlet(std::move(*socket))).first->second;
@@ -151,22 +160,26 @@ SliceOutlet* PackerService::outlet(const std::string& endpoint, Instant t) {
 void PackerService::flush(Instant t) {
   for (auto it = outlets_.begin(); it != outlets_.end();) {
     slices_dropped_ += it->second.flush(t);
-    const bool idle = !it->second.waiting() && t - std::max(it->second.used(), started_) > kOutletIdle;
+    const bool idle =
+        !it->second.waiting() && t - std::max(it->second.used(), started_) > kOutletIdle;
     it = idle ? outlets_.erase(it) : std::next(it);
   }
 }
 
 // What has arrived is packed and sent; what is still on its way comes again by its lease.
 void PackerService::drain() {
-  for (std::size_t i = 0; machine_ && i < 4 * job_.line.producers.size() && take_window(now()); ++i) flush(now());
+  for (std::size_t i = 0; machine_ && i < 4 * job_.line.producers.size() && take_window(now()); ++i)
+    flush(now());
   flush(now());
   for (auto& [endpoint, out] : outlets_) out.set_linger(kLastWords);
 }
 
 void PackerService::publish_status(Instant t) {
-  const auto blocked = std::count_if(outlets_.begin(), outlets_.end(), [](const auto& o) { return o.second.waiting(); });
-  const RoleStatus::Numbers holds = {{"sinks_blocked", static_cast<std::uint64_t>(blocked)},
-                                     {"producers_connected", static_cast<std::uint64_t>(windows_->peers())}};
+  const auto blocked = std::count_if(outlets_.begin(), outlets_.end(),
+                                     [](const auto& o) { return o.second.waiting(); });
+  const RoleStatus::Numbers holds = {
+      {"sinks_blocked", static_cast<std::uint64_t>(blocked)},
+      {"producers_connected", static_cast<std::uint64_t>(windows_->peers())}};
   if (!machine_) {
     status_.publish("waiting", holds,
                     {{"a notice", fmt::format("producers at {}", job_.line.producers.front()),

@@ -23,8 +23,8 @@ struct PackerOptions {
   std::string http_port_file;  // "" = no status
 };
 
-// A packer's sockets and clock around the Packer machine. It takes windows only once a producer's notice
-// has told it which job this is.
+// A packer's sockets and clock around the Packer machine. It takes windows only once a producer's
+// notice has told it which job this is.
 class PackerService {
  public:
   static Result<std::unique_ptr<PackerService>> open(Job job, const PackerOptions& options);

@@ -5,8 +5,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 1s;       // for a connection to come up
-constexpr std::size_t kQueueMax = 4;     // slices
+constexpr Duration kPatience = 1s;    // for a connection to come up
+constexpr std::size_t kQueueMax = 4;  // slices
 
 }  // namespace
 

@@ -10,9 +10,9 @@
 
 namespace packline {
 
-// The way to one sink. A slice that cannot be written now waits a moment, because a connection takes a
-// moment to come up; a sink that takes nothing for longer loses its slices, and the producer's lease
-// brings them again. So a dead sink holds up nobody, and what waits is bounded.
+// The way to one sink. A slice that cannot be written now waits a moment, because a connection
+// takes a moment to come up; a sink that takes nothing for longer loses its slices, and the
+// producer's lease brings them again. So a dead sink holds up nobody, and what waits is bounded.
 class SliceOutlet {
  public:
   explicit SliceOutlet(Socket socket) : socket_(std::move(socket)) {}

@@ -5,7 +5,8 @@
 
 namespace packline {
 
-MakerThread::MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine, std::function<void()> made)
+MakerThread::MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine,
+                         std::function<void()> made)
     : maker_(std::move(maker)), quarantine_(std::move(quarantine)), made_(std::move(made)) {
   thread_ = std::thread([this] { work(); });
 }
@@ -59,7 +60,8 @@ void MakerThread::work() {
     std::vector<Loss> losses;
     Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
     if (made.window) {
-      if (Status ok = quarantine_.write(*made.window, losses); !ok) made.quarantine_trouble = ok.error();
+      if (Status ok = quarantine_.write(*made.window, losses); !ok)
+        made.quarantine_trouble = ok.error();
     }
     {
       const std::lock_guard lock(mutex_);

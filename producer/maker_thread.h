@@ -30,7 +30,8 @@ class MakerThread {
     std::optional<Error> quarantine_trouble;  // the window is whole all the same
   };
 
-  MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine, std::function<void()> made);
+  MakerThread(std::unique_ptr<WindowMaker> maker, Quarantine quarantine,
+              std::function<void()> made);
   ~MakerThread();  // cancels what is under way, joins
   MakerThread(const MakerThread&) = delete;
   MakerThread& operator=(const MakerThread&) = delete;
@@ -49,10 +50,10 @@ class MakerThread {
   std::function<void()> made_;
   mutable std::mutex mutex_;
   std::condition_variable asked_;
-  std::deque<ReadRequest> requests_;    // guarded by mutex_
-  std::deque<Made> results_;            // guarded by mutex_
-  std::uint64_t unwritten_ = 0;         // guarded by mutex_
-  bool stop_ = false;                   // guarded by mutex_
+  std::deque<ReadRequest> requests_;  // guarded by mutex_
+  std::deque<Made> results_;          // guarded by mutex_
+  std::uint64_t unwritten_ = 0;       // guarded by mutex_
+  bool stop_ = false;                 // guarded by mutex_
   std::thread thread_;
 };
 

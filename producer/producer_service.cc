@@ -20,11 +20,13 @@ constexpr Duration kLastWords = 500ms;
 }  // namespace
 
 ProducerService::ProducerService(Job job, const ProducerOptions& options)
-    : job_(std::move(job)), options_(options),
+    : job_(std::move(job)),
+      options_(options),
       session_(random_session()),
       status_("producer", static_cast<int>(options.index), session_) {}
 
-Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job, const ProducerOptions& options) {
+Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
+                                                               const ProducerOptions& options) {
   std::unique_ptr<ProducerService> s(new ProducerService(std::move(job), options));
   // The addresses first: a second producer with this index must not touch the first one's files.
   if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
@@ -38,7 +40,8 @@ Status ProducerService::bind() {
   const std::string& base = job_.line.producers[options_.index];
   auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any));
   if (!windows) return tl::unexpected(windows.error());
-  auto reports = Socket::pull_bind(context_, bind_address(base, kReportsPort, job_.line.bind_any), SocketOptions::state());
+  auto reports = Socket::pull_bind(context_, bind_address(base, kReportsPort, job_.line.bind_any),
+                                   SocketOptions::state());
   if (!reports) return tl::unexpected(reports.error());
   auto notices = Socket::pub_bind(context_, bind_address(base, kNoticesPort, job_.line.bind_any));
   if (!notices) return tl::unexpected(notices.error());
@@ -90,7 +93,8 @@ void ProducerService::turn(Instant t) {
   machine_->tick(t);
   maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
   for (const ReadRequest& r : machine_->take_reads(t)) maker_->ask(r);
-  machine_->dispatch(t, [this](const Window& w) { return windows_->send(encode(w)) == Sent::kSent; });
+  machine_->dispatch(t,
+                     [this](const Window& w) { return windows_->send(encode(w)) == Sent::kSent; });
   if (t >= publish_at_) publish(t);
 }
 
@@ -103,7 +107,7 @@ void ProducerService::take_reports(Instant t) {
     }
     ++bad_messages_;
     log::warning_once(limit_, "bad_report", t, "dropped what is no report, from {}: {}", in->peer,
-             m ? std::string(type_of(*m)) : m.error().text);
+                      m ? std::string(type_of(*m)) : m.error().text);
   }
 }
 
@@ -113,7 +117,8 @@ void ProducerService::take_windows(Instant t) {
     if (made->quarantine_trouble) log::warning("{}", made->quarantine_trouble->text);
     if (!made->window) {
       // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
-      if (machine_->wanted(made->ticket)) failed_ = Exit{made->window.error().code, made->window.error().text};
+      if (machine_->wanted(made->ticket))
+        failed_ = Exit{made->window.error().code, made->window.error().text};
       continue;
     }
     ClosedWindow& c = *made->window;
@@ -141,7 +146,9 @@ void ProducerService::publish_status(Instant t) {
   const auto packers = static_cast<std::uint32_t>(windows_->peers());
   const ProducerCounters& c = machine_->counters();
   status_.publish(name_of(machine_->state()),
-                  {{"windows", machine_->held()}, {"packers_connected", packers}, {"records_an_epoch", records_}},
+                  {{"windows", machine_->held()},
+                   {"packers_connected", packers},
+                   {"records_an_epoch", records_}},
                   machine_->waits(t, packers),
                   {{"windows_closed", c.windows_closed},
                    {"windows_sent", c.windows_sent},

@@ -26,8 +26,8 @@ struct ProducerOptions {
   std::string http_port_file;  // "" = none
 };
 
-// A producer's sockets, threads and clock around the Producer machine and the MakerThread. One loop:
-// reports and windows in, windows and notices out.
+// A producer's sockets, threads and clock around the Producer machine and the MakerThread. One
+// loop: reports and windows in, windows and notices out.
 class ProducerService {
  public:
   // Opens the data, binds the addresses. Errors: a wrong job, refused data, an address in use.

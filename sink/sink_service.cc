@@ -28,12 +28,16 @@ const T* as(const Result<Message>& m) {
   return m ? std::get_if<T>(&*m) : nullptr;
 }
 
-std::string what_came(const Result<Message>& m) { return m ? std::string(type_of(*m)) : m.error().text; }
+std::string what_came(const Result<Message>& m) {
+  return m ? std::string(type_of(*m)) : m.error().text;
+}
 
 }  // namespace
 
 SinkService::SinkService(Job job, const SinkOptions& options)
-    : job_(std::move(job)), options_(options), session_(random_session()),
+    : job_(std::move(job)),
+      options_(options),
+      session_(random_session()),
       status_("sink", static_cast<int>(options.dp_rank), session_),
       started_(now()) {}
 
@@ -47,11 +51,13 @@ Status SinkService::connect() {
   const std::string& base = job_.line.sinks[options_.dp_rank];
   auto slices = Socket::pull_bind(context_, bind_address(base, kDataPort, job_.line.bind_any));
   if (!slices) return tl::unexpected(slices.error());
-  auto trainers = Socket::router_bind(context_, bind_address(base, kSubscribersPort, job_.line.bind_any));
+  auto trainers =
+      Socket::router_bind(context_, bind_address(base, kSubscribersPort, job_.line.bind_any));
   if (!trainers) return tl::unexpected(trainers.error());
   std::vector<std::string> notices_at;
   for (const std::string& producer : job_.line.producers) {
-    auto reports = Socket::push_connect(context_, port_of(producer, kReportsPort), SocketOptions::state());
+    auto reports =
+        Socket::push_connect(context_, port_of(producer, kReportsPort), SocketOptions::state());
     if (!reports) return tl::unexpected(reports.error());
     reports_.push_back(std::move(*reports));
     notices_at.push_back(port_of(producer, kNoticesPort));
@@ -112,7 +118,8 @@ void SinkService::take_notices(Instant t) {
     const Notice* n = as<Notice>(m);
     if (n == nullptr) {
       ++bad_messages_;
-      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer, what_came(m));
+      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer,
+                        what_came(m));
       continue;
     }
     if (!machine_) {
@@ -126,7 +133,10 @@ void SinkService::take_notices(Instant t) {
 }
 
 Status SinkService::start_machine(const Notice& n, Instant t) {
-  if (Status ok = adopt_identity(job_, n.identity, n.envelope.job, fmt::format("producer {}", n.producer)); !ok) return ok;
+  if (Status ok =
+          adopt_identity(job_, n.identity, n.envelope.job, fmt::format("producer {}", n.producer));
+      !ok)
+    return ok;
   SinkSettings s;
   s.dp_rank = options_.dp_rank;
   s.ranks_per_dp_rank = job_.deliver.ranks_per_dp_rank;
@@ -158,7 +168,8 @@ void SinkService::take_subscribes(Instant t) {
     const Subscribe* s = as<Subscribe>(m);
     if (s == nullptr) {
       ++bad_messages_;
-      log::warning_once(limit_, "bad_subscribe", t, "dropped what is no subscribe, from {}: {}", in->peer, what_came(m));
+      log::warning_once(limit_, "bad_subscribe", t, "dropped what is no subscribe, from {}: {}",
+                        in->peer, what_came(m));
     } else if (machine_) {
       machine_->on_subscribe(in->routing_id, *s, t);
       send_outputs();
@@ -178,8 +189,8 @@ void SinkService::answer_unknown_job(const std::string& routing_id, const Subscr
 }
 
 std::string SinkService::unknown_job_sentence(Instant t) const {
-  return fmt::format("sink {} has heard no producer since it started {} ago (the first is at {})", options_.dp_rank,
-                     in_words(t - started_), job_.line.producers.front());
+  return fmt::format("sink {} has heard no producer since it started {} ago (the first is at {})",
+                     options_.dp_rank, in_words(t - started_), job_.line.producers.front());
 }
 
 void SinkService::take_slices(Instant t) {
@@ -189,7 +200,8 @@ void SinkService::take_slices(Instant t) {
     Result<Message> m = decode(in->frames);
     if (as<Slice>(m) == nullptr) {
       ++bad_messages_;
-      log::warning_once(limit_, "bad_slice", t, "dropped what is no slice, from {}: {}", in->peer, what_came(m));
+      log::warning_once(limit_, "bad_slice", t, "dropped what is no slice, from {}: {}", in->peer,
+                        what_came(m));
       continue;
     }
     machine_->on_slice(std::move(std::get<Slice>(*m)), t);
@@ -197,8 +209,8 @@ void SinkService::take_slices(Instant t) {
   }
 }
 
-// Nothing here waits: what a peer cannot take now is said again, a report by the next one, a pack by its
-// lease.
+// Nothing here waits: what a peer cannot take now is said again, a report by the next one, a pack
+// by its lease.
 void SinkService::send_outputs() {
   for (SinkOutput& o : machine_->take_outputs()) {
     if (auto* to = std::get_if<ToTrainer>(&o)) {
@@ -213,11 +225,13 @@ void SinkService::write_progress(Instant t, bool last) {
   if (options_.progress_file.empty() || !machine_) return;
   const std::vector<PeerStatus> peers = machine_->peers(t);
   if (peers.empty() || !peers[0].present) return;
-  const bool done = std::all_of(peers.begin(), peers.end(), [](const PeerStatus& p) { return p.done; });
+  const bool done =
+      std::all_of(peers.begin(), peers.end(), [](const PeerStatus& p) { return p.done; });
   const bool due = last || t >= progress_at_ || done != done_written_;
   if (!due) return;
   progress_at_ = t + kProgress;
-  const std::string text = progress_to_json({job_.fingerprint, options_.dp_rank, done, peers[0].progress});
+  const std::string text =
+      progress_to_json({job_.fingerprint, options_.dp_rank, done, peers[0].progress});
   if (text == progress_written_) return;
   const std::string temporary = options_.progress_file + ".new";
   std::ofstream out(temporary, std::ios::trunc);
@@ -255,7 +269,8 @@ void SinkService::publish_status(Instant t) {
                                   {"refused_bad", c.refused_bad},
                                   {"went_back", c.went_back},
                                   {"bad_messages", bad_messages_}};
-  if (const std::vector<PeerStatus> peers = machine_->peers(t); !peers.empty() && peers[0].present) {
+  if (const std::vector<PeerStatus> peers = machine_->peers(t);
+      !peers.empty() && peers[0].present) {
     const Tally& taken = peers[0].progress.total;
     holds.emplace_back("room", peers[0].room);
     holds.emplace_back("epoch", peers[0].want.epoch);
@@ -264,11 +279,14 @@ void SinkService::publish_status(Instant t) {
     counters.emplace_back("samples_taken", taken.samples);
     counters.emplace_back("tokens_taken", taken.tokens);
     counters.emplace_back("records_passed", taken.ledger.records_read);
-    counters.emplace_back("losses_passed", std::accumulate(taken.ledger.samples_lost.begin(), taken.ledger.samples_lost.end(),
-                                                           std::accumulate(taken.ledger.records_lost.begin(),
-                                                                           taken.ledger.records_lost.end(), std::uint64_t{0})));
+    counters.emplace_back(
+        "losses_passed",
+        std::accumulate(taken.ledger.samples_lost.begin(), taken.ledger.samples_lost.end(),
+                        std::accumulate(taken.ledger.records_lost.begin(),
+                                        taken.ledger.records_lost.end(), std::uint64_t{0})));
   }
-  status_.publish(name_of(machine_->state()), std::move(holds), machine_->waits(t), std::move(counters), t);
+  status_.publish(name_of(machine_->state()), std::move(holds), machine_->waits(t),
+                  std::move(counters), t);
 }
 
 }  // namespace packline

@@ -21,11 +21,12 @@ namespace packline {
 struct SinkOptions {
   std::uint32_t dp_rank = 0;
   std::string http_port_file;  // "" = none
-  std::string progress_file;   // where the trainer's progress is written for `packline run`; "" = nowhere
+  std::string
+      progress_file;  // where the trainer's progress is written for `packline run`; "" = nowhere
 };
 
-// A sink's sockets and clock around the Sink machine. Until a producer's notice has told it which job this
-// is, trainers are answered with whom it waits for.
+// A sink's sockets and clock around the Sink machine. Until a producer's notice has told it which
+// job this is, trainers are answered with whom it waits for.
 class SinkService {
  public:
   static Result<std::unique_ptr<SinkService>> open(Job job, const SinkOptions& options);

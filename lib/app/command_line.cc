@@ -73,8 +73,8 @@ std::variant<RoleOptions, ExitCode> parse_command_line(const RoleCommand& comman
   }
 }
 
-Result<Job> read_job(const RoleOptions& options) {
-  LoadedJob loaded = load_job(options.config, options.sets);
+Result<Job> read_job(const RoleOptions& options, Data data) {
+  LoadedJob loaded = load_job(options.config, options.sets, data);
   if (!loaded.mistakes.empty()) return fail(ExitCode::kWrongJob, text_of(loaded.mistakes));
   return std::move(loaded.job);
 }

@@ -15,10 +15,11 @@ namespace packline {
 
 // What a role's command line may say.
 struct RoleCommand {
-  std::string name;         // "packline-sink"
-  std::string description;  // one sentence, for --help
-  std::string index_flag;   // "--index", "--dp-rank", or "" for a role without one
-  bool progress_file = false;  // takes --progress-file
+  std::string name;              // "packline-sink"
+  std::string description;       // one sentence, for --help
+  std::string index_flag;        // "--index", "--dp-rank", or "" for a role without one
+  bool progress_file = false;    // takes --progress-file
+  Data data = Data::kElsewhere;  // whether this role reads the sources
 };
 
 // What it said.
@@ -29,7 +30,7 @@ struct RoleOptions {
   bool check = false;             // only check and print the effective settings
   log::Format log_format = log::Format::kText;
   std::string http_port_file;
-  std::string progress_file;  // where a sink writes its trainer's progress for `packline run`
+  std::string progress_file;    // where a sink writes its trainer's progress for `packline run`
   std::int64_t parent_pid = 0;  // 0: none
 };
 
@@ -39,7 +40,7 @@ std::variant<RoleOptions, ExitCode> parse_command_line(const RoleCommand& comman
                                                        const char* const* argv);
 
 // Reads and checks the job file. The error's text has every mistake, one a line.
-Result<Job> read_job(const RoleOptions& options);
+Result<Job> read_job(const RoleOptions& options, Data data);
 
 // One mistake a line.
 std::string text_of(const std::vector<Mistake>& mistakes);

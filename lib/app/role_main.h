@@ -17,6 +17,7 @@ using RunRole = std::function<Result<Exit>(Job job, const RoleOptions& options, 
 int role_main(const RoleCommand& command, int argc, const char* const* argv, const RunRole& run);
 
 // Whether the job's `line` has an address for this index.
-Status check_index(std::uint32_t index, std::size_t addresses, const std::string& flag, const std::string& key);
+Status check_index(std::uint32_t index, std::size_t addresses, const std::string& flag,
+                   const std::string& key);
 
 }  // namespace packline

@@ -17,8 +17,8 @@ Status RoleStatus::serve(const std::string& address, const std::string& port_fil
   return {};
 }
 
-void RoleStatus::publish(std::string_view state, Numbers holds, const std::vector<Wait>& waits, Numbers counters,
-                         Instant now) {
+void RoleStatus::publish(std::string_view state, Numbers holds, const std::vector<Wait>& waits,
+                         Numbers counters, Instant now) {
   if (state != state_) {
     state_ = state;
     state_since_ = now;
@@ -31,7 +31,8 @@ void RoleStatus::publish(std::string_view state, Numbers holds, const std::vecto
   d.state = state_;
   d.since_ms = to_ms(now - state_since_);
   d.holds = std::move(holds);
-  for (const Wait& w : waits) d.waits.push_back({w.what, w.whom, static_cast<std::int64_t>(w.since_ms)});
+  for (const Wait& w : waits)
+    d.waits.push_back({w.what, w.whom, static_cast<std::int64_t>(w.since_ms)});
   d.counters = std::move(counters);
   server_->publish(d.json());
 }

@@ -14,8 +14,8 @@
 
 namespace packline {
 
-// What a role shows of itself at /status, published by its own loop: a document that grows old is the
-// sign of a loop that does not turn.
+// What a role shows of itself at /status, published by its own loop: a document that grows old is
+// the sign of a loop that does not turn.
 class RoleStatus {
  public:
   using Numbers = std::vector<std::pair<std::string, std::uint64_t>>;
@@ -26,7 +26,8 @@ class RoleStatus {
   Status serve(const std::string& address, const std::string& port_file);
   bool serving() const { return server_ != nullptr; }
 
-  void publish(std::string_view state, Numbers holds, const std::vector<Wait>& waits, Numbers counters, Instant now);
+  void publish(std::string_view state, Numbers holds, const std::vector<Wait>& waits,
+               Numbers counters, Instant now);
 
  private:
   std::string role_;

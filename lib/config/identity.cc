@@ -97,7 +97,9 @@ void add_pack(Job& job) {
   std::vector<const char*> keys{"pack.capacity", "pack.strategy", "pack.packs_per_window"};
   if (job.pack.strategy != Strategy::kSequential) {
     keys.push_back("pack.lookahead_packs");
-    if (job.pack.lookahead_packs > 0) keys.push_back("pack.lookahead_windows_max");
+    if (job.pack.lookahead_packs > 0) {
+      keys.insert(keys.end(), {"pack.lookahead_samples_max", "pack.lookahead_windows_max"});
+    }
   }
   keys.insert(keys.end(), {"pack.over_long", "pack.dp_size_multiple", "deliver.remainder"});
   for (const char* key : keys) job.identity.emplace_back(key, shortened(value_of(job, key)));

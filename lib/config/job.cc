@@ -77,8 +77,8 @@ void resolve_sources(Job& job, Findings& findings) {
   }
 }
 
-void resolve_paths(Job& job, Findings& findings) {
-  resolve_sources(job, findings);
+void resolve_paths(Job& job, Data data, Findings& findings) {
+  if (data == Data::kHere) resolve_sources(job, findings);
   job.state = absolute_path(job.folder, job.state);
   struct stat info{};
   if (findings.sound("state") && ::stat(job.state.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
@@ -87,7 +87,8 @@ void resolve_paths(Job& job, Findings& findings) {
   }
   if (job.encode.model.empty() || !findings.sound("encode.model")) return;
   job.encode.model = absolute_path(job.folder, job.encode.model);
-  if (job.encode.kind != EncodeKind::kSentencePiece) return;  // named, but nobody opens it
+  if (job.encode.kind != EncodeKind::kSentencePiece || data == Data::kElsewhere)
+    return;  // not opened
   if (const std::string why = why_unreadable(job.encode.model); !why.empty()) {
     findings.add("encode.model",
                  fmt::format("{} {}; paths are relative to the job file", job.encode.model, why));
@@ -96,7 +97,7 @@ void resolve_paths(Job& job, Findings& findings) {
 
 }  // namespace
 
-LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets) {
+LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets, Data data) {
   LoadedJob loaded;
   Job& job = loaded.job;
   Findings findings(file);
@@ -109,7 +110,7 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
     for (const std::string& set : sets) apply_set(set, root, findings);
     read_tree(root, job, findings);
     check_rules(job, findings);
-    resolve_paths(job, findings);
+    resolve_paths(job, data, findings);
   }
   loaded.mistakes = findings.take();
   return loaded;

@@ -76,8 +76,13 @@ struct LoadedJob {
   std::vector<Mistake> mistakes;  // empty: the job is whole
 };
 
-// Reads and checks; `sets` are "a.b.0.c=YAML". Opens no source; expands globs.
-LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets);
+// Whether this host has the sources and the model: a packer's or a sink's may not.
+enum class Data : std::uint8_t { kHere, kElsewhere };
+
+// Reads and checks; `sets` are "a.b.0.c=YAML". Opens no source. Where the data are here it expands
+// globs and says which files are missing.
+LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets,
+                   Data data = Data::kHere);
 
 // Fills identity and fingerprint from what the sources and the encoder say of themselves:
 // one content hash a source, in order.

@@ -44,8 +44,9 @@ void check_multiple(Job& job, Findings& findings) {
   }
 }
 
-void check_lookahead(const Job& job, Findings& findings) {
-  const PackSettings& pack = job.pack;
+void check_lookahead(Job& job, Findings& findings) {
+  PackSettings& pack = job.pack;
+  if (!findings.given("pack.lookahead_packs")) pack.lookahead_packs = pack.packs_per_window;
   if (pack.strategy == Strategy::kSequential || pack.lookahead_packs == 0) return;
   for (const char* key : {"pack.strategy", "pack.packs_per_window", "pack.lookahead_packs",
                           "pack.lookahead_windows_max"}) {

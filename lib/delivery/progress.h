@@ -14,8 +14,8 @@ struct EpochTally {
   bool operator==(const EpochTally&) const = default;
 };
 
-// What a trainer rank was handed since it began, for the summary. `epochs` has the present epoch, and
-// in a Subscribe that says done every epoch (the latest 64).
+// What a trainer rank was handed since it began, for the summary. `epochs` has the present epoch,
+// and in a Subscribe that says done every epoch (the latest 64).
 struct Progress {
   StreamPoint from, to;
   Tally total;

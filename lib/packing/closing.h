@@ -22,9 +22,13 @@ struct Closing {
   std::vector<std::uint32_t> taken;  // ascending; the other considered ones are carried
 };
 
-// How many tokens of candidates close_window() needs to see before the lane's end: it can be called
-// once their sum is above this, or when the lane has no more.
+// How many tokens of candidates close_window() may need to see before the lane's end, at most: once
+// their sum is above this it can be called.
 std::uint64_t tokens_wanted(const PackSettings& settings);
+
+// Whether close_window() needs to see more candidates unless the lane has ended: it looks at those
+// of a window's tokens and lookahead_samples_max beyond, or of all its look-ahead's tokens.
+bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates);
 
 // Closes one window; docs/stream.md section 5.2 is the exact definition. `at_end`: the candidates
 // are all that the lane has left. With no candidate at the end: 0 packs. The result has fewer than

@@ -14,16 +14,11 @@ Json to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
 StreamPoint point_from(const Json& j) { return {j.at(0), j.at(1), j.at(2)}; }
 
 Json to_json(const Ledger& l) {
-  return {{"records_read", l.records_read},
-          {"records_encoded", l.records_encoded},
-          {"records_lost", l.records_lost},
-          {"samples_made", l.samples_made},
-          {"tokens_made", l.tokens_made},
-          {"samples_lost", l.samples_lost},
-          {"tokens_lost", l.tokens_lost},
-          {"tokens_truncated", l.tokens_truncated},
-          {"samples_repeated", l.samples_repeated},
-          {"tokens_repeated", l.tokens_repeated}};
+  return {{"records_read", l.records_read},         {"records_encoded", l.records_encoded},
+          {"records_lost", l.records_lost},         {"samples_made", l.samples_made},
+          {"tokens_made", l.tokens_made},           {"samples_lost", l.samples_lost},
+          {"tokens_lost", l.tokens_lost},           {"tokens_truncated", l.tokens_truncated},
+          {"samples_repeated", l.samples_repeated}, {"tokens_repeated", l.tokens_repeated}};
 }
 
 Ledger ledger_from(const Json& j) {

@@ -115,7 +115,7 @@ Status LaneBuffer::add(JudgedRecord record) {
 
 bool LaneBuffer::wants_more(const PackSettings& settings) const {
   if (carried_added_ < start_.carried.size()) return true;
-  return next_ < lane_records_ && tokens_ <= tokens_wanted(settings);
+  return next_ < lane_records_ && packline::wants_more(settings, candidates_);
 }
 
 // Directly behind the last sample considered. One that was carried lies before the head, which

@@ -126,7 +126,7 @@ TEST_CASE("Version: the build and the code have the same one") {
 TEST_CASE("Command line: mistakes of a job are told one a line, all of them") {
   RoleOptions o;
   o.config = "/tmp/packline-no-such-job.yaml";
-  const auto job = read_job(o);
+  const auto job = read_job(o, Data::kHere);
   REQUIRE_FALSE(job.has_value());
   CHECK(job.error().code == ExitCode::kWrongJob);
   CHECK(job.error().text.find("packline-no-such-job.yaml") != std::string::npos);

@@ -44,8 +44,9 @@ TEST_CASE("Identity: settings in one fixed order, and its hash") {
                                  {"pack.capacity", "8192"},
                                  {"pack.strategy", "best_fit_decreasing"},
                                  {"pack.packs_per_window", "256"},
-                                 {"pack.lookahead_packs", "32"},
-                                 {"pack.lookahead_windows_max", "2"},
+                                 {"pack.lookahead_packs", "256"},
+                                 {"pack.lookahead_samples_max", "256"},
+                                 {"pack.lookahead_windows_max", "8"},
                                  {"pack.over_long", "drop"},
                                  {"pack.dp_size_multiple", "1"},
                                  {"deliver.remainder", "spread"}});
@@ -73,8 +74,8 @@ TEST_CASE("Identity: a setting that alters the stream alters it, and is named") 
       {"pack.capacity=4096", "pack.capacity: 4096, was 8192"},
       {"pack.strategy=sequential", "pack.strategy: sequential, was best_fit_decreasing"},
       {"pack.packs_per_window=512", "pack.packs_per_window: 512, was 256"},
-      {"pack.lookahead_packs=31", "pack.lookahead_packs: 31, was 32"},
-      {"pack.lookahead_windows_max=3", "pack.lookahead_windows_max: 3, was 2"},
+      {"pack.lookahead_packs=31", "pack.lookahead_packs: 31, was 256"},
+      {"pack.lookahead_windows_max=3", "pack.lookahead_windows_max: 3, was 8"},
       {"pack.over_long=error", "pack.over_long: error, was drop"},
       {"pack.dp_size_multiple=2", "pack.dp_size_multiple: 2, was 1"}};
   for (const auto& [set, sentence] : cases) {

@@ -1,6 +1,7 @@
 #include "lib/corpus/plain_tokens.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "lib/base/random.h"
 
 using namespace packline;
+using namespace std::string_view_literals;
 using Ids = std::vector<std::int32_t>;
 
 namespace {
@@ -27,15 +29,15 @@ bool plain(const std::string& line) {
 std::string all_of(const Result<const Record*>& parsed) {
   if (!parsed) return parsed.error().text;
   const Record& r = **parsed;
-  std::string out = std::string(r.id) + "|" + std::to_string(static_cast<int>(r.tokens.loss));
-  for (const auto i : r.tokens.input_ids) out += " i" + std::to_string(i);
-  for (const auto i : r.tokens.spans) out += " s" + std::to_string(i);
+  std::string out = fmt::format("{}|{}", r.id, static_cast<int>(r.tokens.loss));
+  for (const auto i : r.tokens.input_ids) out += fmt::format(" i{}", i);
+  for (const auto i : r.tokens.spans) out += fmt::format(" s{}", i);
   if (r.tokens.loss == TokenRecord::Loss::kLabels) {
-    for (const auto i : r.tokens.labels) out += " l" + std::to_string(i);
+    for (const auto i : r.tokens.labels) out += fmt::format(" l{}", i);
   }
   for (const TokenColumn& c : r.tokens.others) {
-    out += " " + c.name + (c.real ? "r" : "n");
-    for (const auto i : c.integers) out += " " + std::to_string(i);
+    out += fmt::format(" {}{}", c.name, c.real ? "r" : "n");
+    for (const auto i : c.integers) out += fmt::format(" {}", i);
   }
   return out;
 }
@@ -56,7 +58,7 @@ std::string random_record(Rng& rng) {
   const std::uint64_t n = rng.below(20) == 0 ? 500 + rng.below(50) : rng.below(6);
   std::vector<std::string> fields = {"\"input_ids\": " + random_array(rng, n, false)};
   if (rng.below(2) == 0) fields.push_back("\"labels\":" + random_array(rng, n, true));
-  if (rng.below(3) == 0) fields.push_back("\"id\": \"r" + std::to_string(rng.below(99)) + "\"");
+  if (rng.below(3) == 0) fields.push_back(fmt::format("\"id\": \"r{}\"", rng.below(99)));
   if (rng.below(3) == 0) fields.push_back("\"kind\" :" + random_array(rng, n, true));
   if (rng.below(5) == 0) fields.push_back("\"text\":\"a b\"");
   if (rng.below(9) == 0) fields.push_back("\"loss_mask\":[0, 1,1]");
@@ -115,7 +117,7 @@ TEST_CASE("PlainTokens: leaves to the general parser what is not plain") {
 }
 
 TEST_CASE("PlainTokens: whatever it accepts the general parser accepts, with the same result") {
-  constexpr std::string_view kBytes = "{}[]\",:0-.e 9\\1\x00\xC3";
+  constexpr std::string_view kBytes = "{}[]\",:0-.e 9\\1\x00\xC3"sv;
   Rng rng(5);
   RecordParser one, two;
   PlainTokens p;

@@ -1,6 +1,7 @@
 #include "lib/corpus/record.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "lib/corpus/utf8.h"
 
 using namespace packline;
+using namespace std::string_view_literals;
 using Loss = TokenRecord::Loss;
 
 namespace {
@@ -49,7 +51,7 @@ TEST_CASE("Record: its own id is a string, or a number as it was written") {
   RecordParser parser;
   auto id = [&](std::string_view json) {
     return std::string(
-        parsed(parser, "{\"text\":\"\",\"id\":" + std::string(json) + "}", Format::kText).id);
+        parsed(parser, fmt::format("{{\"text\":\"\",\"id\":{}}}", json), Format::kText).id);
   };
   CHECK(id("\"simple_12\"") == "simple_12");
   CHECK(id("12") == "12");
@@ -57,8 +59,8 @@ TEST_CASE("Record: its own id is a string, or a number as it was written") {
   CHECK(id("123456789012345678901234567890") == "123456789012345678901234567890");
   CHECK(id("null").empty());
   CHECK(id("[1]").empty());
-  CHECK(id("\"" + std::string(1024, 'x') + "\"").size() == 1024);
-  CHECK(wrong_text("{\"text\":\"\",\"id\":\"" + std::string(1025, 'x') + "\"}") ==
+  CHECK(id(fmt::format("\"{}\"", std::string(1024, 'x'))).size() == 1024);
+  CHECK(wrong_text(fmt::format("{{\"text\":\"\",\"id\":\"{}\"}}", std::string(1025, 'x'))) ==
         "the record's id has 1025 bytes, and at most 1024 are taken");
 }
 
@@ -167,7 +169,7 @@ TEST_CASE("Record: what is wrong with ready tokens is a sentence") {
         "`fields`");
   CHECK(wrong_tokens("{}") == "key \"input_ids\" is missing");
   std::string many = "{\"input_ids\":[1]";
-  for (int i = 0; i < 65; ++i) many += ",\"c" + std::to_string(i) + "\":[1]";
+  for (int i = 0; i < 65; ++i) many += fmt::format(",\"c{}\":[1]", i);
   CHECK(wrong_tokens(many + "}") ==
         "the record has 65 arrays as long as input_ids, and at most 64 are taken");
 }
@@ -237,7 +239,7 @@ TEST_CASE("Record: what is no JSON record is a sentence, wherever in the line it
 
 TEST_CASE("Record: nesting has a limit, within which any depth is read") {
   auto nested = [](std::size_t n) {
-    return "{\"text\":\"\",\"x\":" + std::string(n, '[') + std::string(n, ']') + "}";
+    return fmt::format("{{\"text\":\"\",\"x\":{}{}}}", std::string(n, '['), std::string(n, ']'));
   };
   CHECK(wrong_text(nested(200)) == "nothing");
   CHECK(wrong_text(nested(100000)) == "the record is nested deeper than 256 levels");
@@ -259,7 +261,7 @@ TEST_CASE("Record: bytes changed at random give a record or a sentence, and neve
           {"role": "assistant", "content": null, "tool_calls": []}], "id": 12})"},
       {Format::kTokens, R"({"input_ids": [1, 2, 30], "labels": [-100, 2, 30], "s": [0.5, 1, 2]})"},
       {Format::kTokens, R"({"input_ids": [1, 2, 30], "loss_mask": [0, 1, true], "x": {"y": []}})"}};
-  constexpr std::string_view kBytes = "{}[]\",:0-.eE tfn\\u\x00\xC3\xFF";
+  constexpr std::string_view kBytes = "{}[]\",:0-.eE tfn\\u\x00\xC3\xFF"sv;
   Rng rng(11);
   RecordParser parser;
   std::size_t good = 0, bad = 0;
@@ -273,7 +275,7 @@ TEST_CASE("Record: bytes changed at random give a record or a sentence, and neve
           break;
         case 1:
           bytes.erase(at, 1 + rng.below(4));
-          if (bytes.empty()) bytes = "{";
+          if (bytes.empty()) bytes.push_back('{');
           break;
         case 2:
           bytes.insert(at, 1, kBytes[rng.below(kBytes.size())]);

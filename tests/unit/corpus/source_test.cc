@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,10 +132,10 @@ TEST_CASE("Source: records are numbered through all files, empty ones among them
   for (int f = 0; f < 300; ++f) {  // more than stay open at once
     std::string content;
     for (int i = 0; i < f % 4; ++i) {
-      expected.push_back("{\"f\":" + std::to_string(f) + ",\"i\":" + std::to_string(i) + "}");
+      expected.push_back(fmt::format("{{\"f\":{},\"i\":{}}}", f, i));
       content += expected.back() + "\n";
     }
-    files.push_back(folder.write("f" + std::to_string(f), content));
+    files.push_back(folder.write(fmt::format("f{}", f), content));
   }
   const auto source = opened(folder, files);
   REQUIRE(source->records() == expected.size());
@@ -145,14 +146,14 @@ TEST_CASE("Source: records are numbered through all files, empty ones among them
     const auto record = source->read(i, scratch);
     REQUIRE(record.has_value());
     CHECK(record->bytes == expected[i]);
-    CHECK(source->where(i) == files[record->file] + ":" + std::to_string(record->line));
+    CHECK(source->where(i) == fmt::format("{}:{}", files[record->file], record->line));
   }
 }
 
 TEST_CASE("Source: several threads read at once, each with its own scratch") {
   const TempFolder folder;
   std::string content;
-  for (int i = 0; i < 1000; ++i) content += "{\"i\":" + std::to_string(i) + "}\n";
+  for (int i = 0; i < 1000; ++i) content += fmt::format("{{\"i\":{}}}\n", i);
   const auto source = opened(folder, {folder.write("a.jsonl", content)});
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
@@ -161,7 +162,7 @@ TEST_CASE("Source: several threads read at once, each with its own scratch") {
       std::string scratch;
       for (std::uint64_t i = 0; i < 1000; ++i) {
         const auto record = source->read(i, scratch);
-        right += record && record->bytes == "{\"i\":" + std::to_string(i) + "}" ? 1 : 0;
+        right += record && record->bytes == fmt::format("{{\"i\":{}}}", i) ? 1 : 0;
       }
     });
   }

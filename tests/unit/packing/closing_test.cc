@@ -29,6 +29,7 @@ RandomLane random_lane(std::uint64_t seed, bool wide) {
   s.dp_size_multiple = 1 + below(4);
   s.packs_per_window = s.dp_size_multiple * (1 + below(6));
   s.lookahead_packs = wide ? below(60) : below(s.packs_per_window + 1);
+  s.lookahead_samples_max = below(3) == 0 ? below(30) : 1000;
   s.lookahead_windows_max = below(4);
   s.strategy = below(5) == 0 ? Strategy::kSequential : Strategy::kBestFitDecreasing;
   s.seed = rng.next();
@@ -144,7 +145,8 @@ TEST_CASE("Closing: a sample that has waited long enough goes before fuller bins
   CHECK(closing.taken == Lengths{0, 2, 3});
 }
 
-TEST_CASE("Closing: of equally full bins the one that was opened first is taken") {
+TEST_CASE("Closing: of equally full bins the one with more samples, then the first one is taken") {
+  CHECK(close(small(10, 1, 2, 2), {10, 7, 3, 9, 9}, false).taken == Lengths{1, 2});
   CHECK(close(small(10, 1, 1, 2), {6, 6, 9, 9}, false).taken == Lengths{0});
   CHECK(close(small(10, 1, 1, 2), {6, 7, 3, 4, 1}, false).taken == Lengths{1, 2});
 }
@@ -197,6 +199,17 @@ TEST_CASE("Closing: sequential takes whole bins in order and never waits") {
 TEST_CASE("Closing: a window wants the tokens of its packs and its look-ahead") {
   CHECK(tokens_wanted(small(8192, 256, 32, 2)) == 288ULL * 8192);
   CHECK(tokens_wanted(small(1U << 20, 1U << 20, 1U << 20, 2)) == 1ULL << 41);
+}
+
+TEST_CASE("Closing: the look-ahead ends after so many samples beyond the window's tokens") {
+  PackSettings settings = small(10, 1, 8, 2);
+  settings.lookahead_samples_max = 1;
+  const std::vector<Candidate> candidates{{6, 0}, {6, 0}, {4, 0}, {4, 0}};
+  CHECK(wants_more(settings, std::span(candidates).first(2)));
+  CHECK(!wants_more(settings, std::span(candidates).first(3)));
+  const Closing closing = close(settings, {6, 6, 4, 4}, false);
+  CHECK(closing.considered == 3);
+  CHECK(closing.taken == Lengths{1, 2});  // the second 4 is not looked at
 }
 
 TEST_CASE("Closing: all samples as long as the capacity, or a token more than half of it") {

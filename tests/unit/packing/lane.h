@@ -23,7 +23,7 @@ struct LaneRun {
 };
 
 // Closes windows until the lane's end, as the reading side does: carried samples first, then as
-// many new ones as tokens_wanted() asks for, and `more` beyond.
+// many new ones as wants_more() asks for, and `more` beyond.
 inline LaneRun run_lane(const PackSettings& settings, const std::vector<std::uint32_t>& lengths,
                         std::uint32_t more = 0) {
   struct Waiting {
@@ -35,15 +35,16 @@ inline LaneRun run_lane(const PackSettings& settings, const std::vector<std::uin
   std::uint32_t next = 0;
   for (bool last = false; !last;) {
     std::uint64_t carried = 0;
-    std::uint64_t tokens = 0;
-    for (const Waiting& w : waiting) tokens += lengths[w.sample], carried += w.age > 0 ? 1 : 0;
+    std::vector<Candidate> candidates;
+    for (const Waiting& w : waiting) {
+      candidates.push_back({lengths[w.sample], w.age});
+      carried += w.age > 0 ? 1 : 0;
+    }
     std::uint32_t beyond = 0;
-    while (next < lengths.size() && (tokens <= tokens_wanted(settings) || beyond++ < more)) {
-      tokens += lengths[next];
+    while (next < lengths.size() && (wants_more(settings, candidates) || beyond++ < more)) {
+      candidates.push_back({lengths[next], 0});
       waiting.push_back({next++, 0});
     }
-    std::vector<Candidate> candidates;
-    for (const Waiting& w : waiting) candidates.push_back({lengths[w.sample], w.age});
     const bool at_end = next == lengths.size();
 
     LaneWindow window{close_window(settings, planner, candidates, at_end), {}};
