@@ -27,7 +27,7 @@ sources:
 shuffle: {{kind: full}}
 lanes: 4
 encode: {{kind: tokens, threads: 1}}
-pack: {{capacity: 8192, strategy: best_fit_decreasing, packs_per_window: 64, lookahead_packs: 16, over_long: error}}
+pack: {{capacity: 8192, strategy: best_fit_decreasing, packs_per_window: 64, over_long: error}}
 deliver: {{dp_size: 1}}
 """
 

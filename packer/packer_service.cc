@@ -15,7 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kTurn = 50ms;
-constexpr Duration kRetry = 5ms;  // while a slice waits for its connection
 constexpr Duration kLastWords = 500ms;
 constexpr Duration kOutletIdle = 60s;  // a sink that moved away is forgotten after this
 constexpr int kWindowsATurn = 8;       // then notices and the clock get their turn
@@ -67,16 +66,17 @@ Exit PackerService::run(Signals& signals) {
       drain();
       return {signals.exit_code(), "ended by a signal"};
     }
-    const bool waiting = std::any_of(outlets_.begin(), outlets_.end(),
-                                     [](const auto& o) { return o.second.waiting(); });
-    loop_.wait(std::min(t + (waiting ? kRetry : kTurn), std::max(t, publish_at_)));
+    // What is congested wakes the loop when it can be written; until then no window does.
+    loop_.wake_when_readable(windows_id_, machine_ && !congested(t));
+    for (const auto& [endpoint, o] : outlets_) loop_.wake_when_writable(o.id, o.way.congested(t));
+    loop_.wait(std::min(t + kTurn, std::max(t, publish_at_)));
   }
 }
 
 void PackerService::turn(Instant t) {
   take_notices(t);
-  for (int i = 0; machine_ && i < kWindowsATurn && take_window(now()); ++i) flush(now());
   flush(t);
+  for (int i = 0; machine_ && i < kWindowsATurn && !congested(t) && take_window(now()); ++i) flush(now());
   if (machine_) machine_->tick(t);
   if (!machine_ && t - started_ > job_.deliver.times.fail_after) {
     failed_ = Exit{ExitCode::kUnreachable,
@@ -111,7 +111,6 @@ void PackerService::take_notices(Instant t) {
       settings.producers = static_cast<std::uint32_t>(job_.line.producers.size());
       settings.times = job_.deliver.times;
       machine_.emplace(settings, t);
-      loop_.wake_when_readable(windows_id_, true);
     }
     machine_->on_notice(n, t);
   }
@@ -147,21 +146,30 @@ void PackerService::send_slices(std::vector<PackedSlice> slices, Instant t) {
 }
 
 SliceOutlet* PackerService::outlet(const std::string& endpoint, Instant t) {
-  if (const auto found = outlets_.find(endpoint); found != outlets_.end()) return &found->second;
+  if (const auto found = outlets_.find(endpoint); found != outlets_.end()) return &found->second.way;
   auto socket = Socket::push_connect(context_, endpoint);
   if (!socket) {
     log::warning_once(limit_, "bad_endpoint", t, "a window names a sink that cannot be reached: {}",
                       socket.error().text);
     return nullptr;
   }
-  return &outlets_.emplace(endpoint, SliceOutlet(std::move(*socket))).first->second;
+  Outlet& o = outlets_.emplace(endpoint, Outlet{SliceOutlet(std::move(*socket)), 0}).first->second;
+  o.id = loop_.watch(o.way.socket());
+  loop_.wake_when_readable(o.id, false);
+  return &o.way;
+}
+
+bool PackerService::congested(Instant t) const {
+  return std::any_of(outlets_.begin(), outlets_.end(),
+                     [&](const auto& o) { return o.second.way.congested(t); });
 }
 
 void PackerService::flush(Instant t) {
   for (auto it = outlets_.begin(); it != outlets_.end();) {
-    slices_dropped_ += it->second.flush(t);
-    const bool idle =
-        !it->second.waiting() && t - std::max(it->second.used(), started_) > kOutletIdle;
+    SliceOutlet& way = it->second.way;
+    slices_dropped_ += way.flush(t);
+    const bool idle = !way.waiting() && t - std::max(way.used(), started_) > kOutletIdle;
+    if (idle) loop_.forget(it->second.id);
     it = idle ? outlets_.erase(it) : std::next(it);
   }
 }
@@ -171,12 +179,12 @@ void PackerService::drain() {
   for (std::size_t i = 0; machine_ && i < 4 * job_.line.producers.size() && take_window(now()); ++i)
     flush(now());
   flush(now());
-  for (auto& [endpoint, out] : outlets_) out.set_linger(kLastWords);
+  for (auto& [endpoint, out] : outlets_) out.way.set_linger(kLastWords);
 }
 
 void PackerService::publish_status(Instant t) {
   const auto blocked = std::count_if(outlets_.begin(), outlets_.end(),
-                                     [](const auto& o) { return o.second.waiting(); });
+                                     [](const auto& o) { return o.second.way.waiting(); });
   const RoleStatus::Numbers holds = {
       {"sinks_blocked", static_cast<std::uint64_t>(blocked)},
       {"producers_connected", static_cast<std::uint64_t>(windows_->peers())}};

@@ -39,6 +39,7 @@ class PackerService {
   void send_slices(std::vector<PackedSlice> slices, Instant t);
   SliceOutlet* outlet(const std::string& endpoint, Instant t);
   void flush(Instant t);
+  bool congested(Instant t) const;
   void drain();
   void publish_status(Instant t);
 
@@ -46,7 +47,11 @@ class PackerService {
   std::uint64_t session_;
   Context context_;
   std::optional<Socket> windows_, notices_;
-  std::map<std::string, SliceOutlet> outlets_;  // by endpoint
+  struct Outlet {
+    SliceOutlet way;
+    Loop::Id id;
+  };
+  std::map<std::string, Outlet> outlets_;  // by endpoint
   Loop loop_;
   Loop::Id windows_id_ = 0;
   RoleStatus status_;

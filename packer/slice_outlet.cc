@@ -5,8 +5,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 1s;    // for a connection to come up
-constexpr std::size_t kQueueMax = 4;  // slices
+constexpr Duration kPatience = 1s;
 
 }  // namespace
 
@@ -17,9 +16,13 @@ bool SliceOutlet::send(std::vector<Buffer> frames, Instant now) {
     return true;
   }
   if (!blocked_since_) blocked_since_ = now;
-  if (now - *blocked_since_ > kPatience || queue_.size() >= kQueueMax) return false;
+  if (now - *blocked_since_ > kPatience) return false;
   queue_.push_back(std::move(frames));
   return true;
+}
+
+bool SliceOutlet::congested(Instant now) const {
+  return waiting() && now - *blocked_since_ <= kPatience;
 }
 
 std::uint64_t SliceOutlet::flush(Instant now) {

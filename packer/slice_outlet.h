@@ -10,9 +10,11 @@
 
 namespace packline {
 
-// The way to one sink. A slice that cannot be written now waits a moment, because a connection
-// takes a moment to come up; a sink that takes nothing for longer loses its slices, and the
-// producer's lease brings them again. So a dead sink holds up nobody, and what waits is bounded.
+// The way to one sink. A slice that cannot be written now waits a moment: a connection takes a moment
+// to come up, and a sink may be busy. While it waits the packer takes no further window
+// (congested()), so that a fast packer does not run over a sink. A sink that takes nothing for
+// longer loses its slices, and the producer's lease brings them again: a dead sink holds up the
+// others once, for that moment.
 class SliceOutlet {
  public:
   explicit SliceOutlet(Socket socket) : socket_(std::move(socket)) {}
@@ -22,7 +24,10 @@ class SliceOutlet {
   // Writes what waits; returns how many slices were dropped because they had waited too long.
   std::uint64_t flush(Instant now);
   bool waiting() const { return !queue_.empty(); }
+  // Something waits, and not yet for so long that the sink counts as dead.
+  bool congested(Instant now) const;
   Instant used() const { return used_; }
+  const Socket& socket() const { return socket_; }
   void set_linger(Duration d) { socket_.set_linger(d); }
 
  private:

@@ -61,7 +61,7 @@ class PackStream:
         peer: Optional[int] = None,
         layout: str = "hf",
         endpoint: Optional[str] = None,
-        prefetch: int = 4,
+        prefetch: int = 16,
         warn_after_s: Optional[float] = None,
         fail_after_s: Optional[float] = None,
         drop: Sequence[str] = (),

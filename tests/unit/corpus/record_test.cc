@@ -64,7 +64,7 @@ TEST_CASE("Record: its own id is a string, or a number as it was written") {
         "the record's id has 1025 bytes, and at most 1024 are taken");
 }
 
-TEST_CASE("Record: a chat's turns; no content beside tool calls and null content are empty") {
+TEST_CASE("Record: a chat's turns, no content beside tool calls and null content are empty") {
   RecordParser parser;
   const Record& r = parsed(parser,
                            R"({"messages": [{"role": "system", "content": "be"},

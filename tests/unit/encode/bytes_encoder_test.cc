@@ -6,7 +6,7 @@ using namespace packline;
 using namespace packline::test;
 using Ids = std::vector<std::int32_t>;
 
-TEST_CASE("bytes: a token is a byte; bos is 256 and eos 257") {
+TEST_CASE("bytes: a token is a byte, bos is 256 and eos 257") {
   const auto plain = made({.kind = EncodeKind::kBytes, .add_eos = false});
   CHECK(ids_of(encoded(*plain, Format::kText, R"({"text":"a\u00e9\u0000"})")) ==
         Ids{97, 0xC3, 0xA9, 0});

@@ -37,7 +37,7 @@ const std::vector<Turn> kTwoTurns = {
 
 }  // namespace
 
-TEST_CASE("Chat: roles as text; the assistant's content and its eos carry the loss") {
+TEST_CASE("Chat: roles as text, the assistant's content and its eos carry the loss") {
   CHECK(text_roles(kTwoTurns) ==
         "<|system|>\nS\n<|user|>\nU1\n<|assistant|>\n_A1__(eos)_\n<|user|>\nU2\n<|assistant|>\n"
         "_A2__(eos)_");
@@ -73,7 +73,7 @@ TEST_CASE("Chat: train: all puts loss on everything") {
   for (const Segment& s : segments) CHECK(s.loss);
 }
 
-TEST_CASE("Chat: the model's own pieces; without one for system it goes in front of the user's") {
+TEST_CASE("Chat: the model's own pieces, without one for system it goes in front of the user's") {
   CHECK(shown(*model_roles(kTwoTurns)) ==
         "{[INST]}S\n\nU1{[/INST]}_A1__(eos)_{[INST]}U2{[/INST]}_A2__(eos)_");
   CHECK(shown(*model_roles(kTwoTurns, {.system = true})) ==

@@ -170,7 +170,7 @@ TEST_CASE("sentencepiece: the model's control pieces stand for the roles") {
   CHECK(std::count(ids.begin(), ids.end(), close) == 1);
 }
 
-TEST_CASE("sentencepiece: train: all has no labels; roles that the model lacks lose the record") {
+TEST_CASE("sentencepiece: train: all has no labels, roles that the model lacks lose the record") {
   EncodeSettings settings = with(models().inst);
   settings.roles = EncodeSettings::Roles::kModel;
   settings.train = EncodeSettings::Train::kAll;

@@ -92,7 +92,7 @@ TEST_CASE("Packer: who asks for a slice changes nothing in it") {
   CHECK((*one)[0].slice.parts[0].digest == (*both)[1].slice.parts[0].digest);
 }
 
-TEST_CASE("Packer: it takes any dp_size; the window names it") {
+TEST_CASE("Packer: it takes any dp_size, the window names it") {
   Packer p(settings(), at(0));
   Window w = window({8, 8, 8, 8}, 4, {{3, "d"}});
   w.envelope.dp_size = 4;
@@ -172,7 +172,7 @@ TEST_CASE("Packer: another job's end is not its end") {
   CHECK_FALSE(p.exit());
 }
 
-TEST_CASE("Packer: ends by name when no producer is heard for fail_after; windows count as heard") {
+TEST_CASE("Packer: ends by name when no producer is heard for fail_after, windows count as heard") {
   Packer p(settings(), at(0));
   REQUIRE(p.on_window(window({8, 8}, 2), at(10)).has_value());
   p.tick(at(610));

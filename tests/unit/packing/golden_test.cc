@@ -36,8 +36,9 @@ double cost_of_windows(const std::vector<std::uint32_t>& lengths, std::uint32_t 
   PackSettings settings;
   settings.capacity = capacity;
   REQUIRE(settings.packs_per_window == 256);
-  REQUIRE(settings.lookahead_packs == 32);
-  REQUIRE(settings.lookahead_windows_max == 2);
+  REQUIRE(settings.lookahead_packs == 256);
+  REQUIRE(settings.lookahead_samples_max == 256);
+  REQUIRE(settings.lookahead_windows_max == 8);
   const LaneRun run = run_lane(settings, lengths);
   CHECK(run.age_max <= settings.lookahead_windows_max);
   const double lane = fill_of(lengths, run.packs, capacity);

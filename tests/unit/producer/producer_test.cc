@@ -109,7 +109,7 @@ TEST_CASE("Producer: a lane's last window is followed by the next epoch's first,
   CHECK(l.producer.held() == 2);
 }
 
-TEST_CASE("Producer: the slowest rank holds the credit; the others' progress frees nothing") {
+TEST_CASE("Producer: the slowest rank holds the credit, the others' progress frees nothing") {
   Line l;
   l.producer.on_report(l.report(0, {}), at_ms(0));
   l.producer.on_report(l.report(1, {}), at_ms(0));
@@ -141,7 +141,7 @@ TEST_CASE("Producer: ranks that are all ahead are followed ahead") {
   CHECK(l.read(1)[0] == Place{0, 9, "p9"});
 }
 
-TEST_CASE("Producer: a seek ends the read under way; its late window is dropped") {
+TEST_CASE("Producer: a seek ends the read under way, its late window is dropped") {
   Line l;
   l.producer.on_report(l.report(0, {}), at_ms(0));
   const auto old = l.producer.take_reads(at_ms(0));

@@ -53,7 +53,7 @@ TEST_CASE("Reports: any life takes over from one that has gone silent") {
   CHECK(r.take(report(2, 2, false), at(4)) == Verdict::kNewSession);
 }
 
-TEST_CASE("Reports: the slowest rank has the lowest place; ranks without a place do not count") {
+TEST_CASE("Reports: the slowest rank has the lowest place, ranks without a place do not count") {
   RankReports r(seconds(3));
   CHECK_FALSE(r.slowest_in(0));
   Report a = report(1, 1), b = report(2, 1), c = report(3, 1);

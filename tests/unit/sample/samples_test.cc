@@ -117,7 +117,7 @@ TEST_CASE("check_samples: sizes that overflow are refused before they are believ
                  "too large"));
 }
 
-TEST_CASE("labels_of: spans, values or none; the first token of each sample is not trained") {
+TEST_CASE("labels_of: spans, values or none, the first token of each sample is not trained") {
   Samples s = three();
   CHECK(labels_of(s) == Int32s{-100, 11, -100, 21, 22, -100});
   s.columns[2] = per_token("labels", {1, 2, 3, -100, 5, 6});

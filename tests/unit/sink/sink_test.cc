@@ -24,7 +24,7 @@ TEST_CASE("Sink: a Subscribe without a want is answered by what job this is") {
   CHECK(l.sink.state() == SinkState::kWaiting);
 }
 
-TEST_CASE("Sink: WAITING becomes SERVING with the first want; before it nothing is kept") {
+TEST_CASE("Sink: WAITING becomes SERVING with the first want, before it nothing is kept") {
   Line l;
   l.sink.on_slice(Line::slice(0, 0, 0), at_ms(1));
   CHECK(l.sink.held() == 0);

@@ -274,7 +274,7 @@ TEST_CASE("Subscriber: CLOSING becomes DONE after close, released or not") {
   CHECK(c.rank.exit()->code == ExitCode::kDone);
 }
 
-TEST_CASE("Subscriber: an Error to its session ends it with that sentence; others' do not") {
+TEST_CASE("Subscriber: an Error to its session ends it with that sentence, others do not") {
   Client c;
   c.welcomed();
   ErrorMessage e;

@@ -36,7 +36,7 @@ TEST_CASE("Loop: a worker thread wakes it, and clearing puts it back to sleep") 
   CHECK_FALSE(loop.readable(id));
 }
 
-TEST_CASE("Loop: an entry that is not to be read does not wake it; a forgotten one neither") {
+TEST_CASE("Loop: an entry that is not to be read does not wake it, a forgotten one neither") {
   Wake wake;
   wake.signal();
   Loop loop;

@@ -1,0 +1,112 @@
+// packline-one-process [--room N] [--shuffle-seed S] JOB...: the packs of each job as the
+// production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
+// `packline tail
+// --format jsonl` has them and with "pack" and "digest"; behind each job a line with its windows
+// and ledgers.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/windows/json_text.h"
+#include "tests/reference/line.h"
+
+namespace packline::reference {
+namespace {
+
+// The keys are those of LEDGER in packline_reference.py.
+std::string ledger_json(const Ledger& l) {
+  const auto lost = [&](SampleLoss r) { return l.samples_lost[static_cast<std::size_t>(r)]; };
+  const auto over_long = static_cast<std::size_t>(SampleLoss::kOverLong);
+  return fmt::format(R"({{"records_read":{},"records_encoded":{},"lost_parse":{},"lost_encode":{},)"
+                     R"("samples_made":{},"tokens_made":{},"lost_empty":{},"lost_over_long":{},)"
+                     R"("tokens_over_long":{},"truncated_tokens":{}}})",
+                     l.records_read, l.records_encoded,
+                     l.records_lost[static_cast<std::size_t>(RecordLoss::kParse)],
+                     l.records_lost[static_cast<std::size_t>(RecordLoss::kEncode)], l.samples_made,
+                     l.tokens_made, lost(SampleLoss::kEmpty), lost(SampleLoss::kOverLong),
+                     l.tokens_lost[over_long], l.tokens_truncated);
+}
+
+std::string pack_json(const TakenPack& p) {
+  std::vector<std::string> ids;
+  for (const std::string& id : p.samples.ids) ids.push_back(json_text(id, SIZE_MAX));
+  const Column* column = p.samples.find("input_ids");
+  std::vector<std::int32_t> input_ids(p.samples.tokens());
+  for (std::size_t i = 0; i < input_ids.size(); ++i)
+    input_ids[i] = column->data.at<std::int32_t>(i);
+  return fmt::format(R"({{"step":{},"epoch":{},"window":{},"pack":{},"dp_rank":{},"lengths":[{}],)"
+                     R"("sample_ids":[{}],"input_ids":[{}],"labels":[{}],"digest":"{:016x}"}})",
+                     p.step, p.at.epoch, p.at.window, p.at.pack, p.dp_rank,
+                     fmt::join(p.samples.lengths, ","), fmt::join(ids, ","),
+                     fmt::join(input_ids, ","), fmt::join(labels_of(p.samples), ","), p.digest);
+}
+
+std::string end_json(const Job& job, const LineResult& r) {
+  std::vector<std::string> windows, epochs;
+  for (const auto& [key, w] : r.windows)
+    windows.push_back(
+        fmt::format(R"({{"epoch":{},"window":{},"packs":{},"last":{},"after":{},"ledger":{}}})",
+                    key.epoch, key.index * job.lanes + key.lane, w.packs, w.last,
+                    json_text(w.after, SIZE_MAX), ledger_json(w.ledger)));
+  for (const EpochTally& e : r.epochs)
+    epochs.push_back(
+        fmt::format(R"({{"epoch":{},"ledger":{}}})", e.epoch, ledger_json(e.tally.ledger)));
+  return fmt::format(
+      R"({{"job":{},"producers":{},"packers":{},"messages":{},"windows":[{}],"epochs":[{}]}})",
+      json_text(job.file, SIZE_MAX), r.producers, r.packers, r.messages, fmt::join(windows, ","),
+      fmt::join(epochs, ","));
+}
+
+int run_job(const std::string& file, const LineOptions& options) {
+  LoadedJob loaded = load_job(file, {});
+  for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
+  if (!loaded.mistakes.empty()) return static_cast<int>(ExitCode::kWrongJob);
+  const auto line = Line::open(loaded.job, options);
+  const Result<LineResult> result =
+      line ? (*line)->run() : Result<LineResult>(tl::unexpected(line.error()));
+  if (!result) {
+    fmt::print(stderr, "packline-one-process: {}: {}\n", file, result.error().text);
+    return static_cast<int>(result.error().code);
+  }
+  for (const TakenPack& p : result->packs) fmt::print("{}\n", pack_json(p));
+  fmt::print("{}\n", end_json(loaded.job, *result));
+  return 0;
+}
+
+bool read_number(std::string_view text, std::uint64_t& n) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+int run(const std::vector<std::string>& args) {
+  LineOptions options;
+  std::vector<std::string> jobs;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const bool room = args[i] == "--room";
+    std::uint64_t n = 0;
+    if (!room && args[i] != "--shuffle-seed") {
+      jobs.push_back(args[i]);
+    } else if (i + 1 == args.size() || !read_number(args[++i], n)) {
+      fmt::print(stderr, "packline-one-process: {} needs a number\n", args[i]);
+      return static_cast<int>(ExitCode::kWrongJob);
+    } else if (room) {
+      options.room = static_cast<std::uint32_t>(n);
+    } else {
+      options.seed = n;
+    }
+  }
+  for (const std::string& job : jobs) {
+    if (const int code = run_job(job, options); code != 0) return code;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace packline::reference
+
+int main(int argc, char** argv) { return packline::reference::run({argv + 1, argv + argc}); }

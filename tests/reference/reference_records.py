@@ -1,0 +1,199 @@
+"""A line of a JSONL file as samples: docs/stream.md section 4, with lib/encode/README.md for what each encoder makes."""
+
+import json
+from dataclasses import dataclass, field
+
+BYTES_BOS, BYTES_EOS = 256, 257
+IGNORE = -100
+INT32_MAX = 2**31 - 1
+
+
+class Lost(Exception):
+    """The record is lost; the argument is the word of the ledger."""
+
+
+class Number(int):
+    """An integer that remembers how it was written."""
+
+    written = ""
+
+
+class Real(float):
+    written = ""
+
+
+def _number(kind, text):
+    n = kind(text)
+    n.written = text
+    return n
+
+
+@dataclass
+class Sample:
+    id: str
+    columns: dict  # name -> (struct letter of one value, values); input_ids among them
+    labels: list  # one a token, the first IGNORE
+    cut: int = 0  # tokens that over_long: truncate_right took
+
+    @property
+    def tokens(self):
+        return len(self.columns["input_ids"][1])
+
+
+@dataclass
+class Record:
+    lost: str = ""  # "parse" or "encode": it gave no samples
+    samples: list = field(default_factory=list)
+    lost_samples: list = field(default_factory=list)  # (reason, tokens)
+
+    def indexed_samples(self):
+        return enumerate(self.samples)  # the encoders here make one sample a record
+
+
+def lines_of(data):
+    """The lines that are records, as bytes without BOM, CR and LF."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    return [line.removesuffix(b"\r") for line in data.split(b"\n") if line.strip(b" \t\r")]
+
+
+def parse(line, read_keys):
+    """The record as a dict. Lost when it is no JSON object in UTF-8, or has a key that is read twice."""
+    def refuse(name):
+        raise ValueError(name)
+
+    def pairs(items):
+        names = [k for k, _ in items if k in read_keys]
+        if len(names) != len(set(names)):
+            raise ValueError("a key twice")
+        return dict(items)
+
+    try:
+        record = json.loads(line.decode("utf-8"), parse_int=lambda t: _number(Number, t), parse_constant=refuse,
+                            parse_float=lambda t: _number(Real, t), object_pairs_hook=pairs)
+    except ValueError as e:
+        raise Lost("parse") from e
+    if not isinstance(record, dict):
+        raise Lost("parse")
+    return record
+
+
+def own_id(record, key):
+    value = record.get(key)
+    if isinstance(value, str):
+        text = value
+    else:
+        text = value.written if isinstance(value, (Number, Real)) else ""
+    if len(text.encode()) > 1024:
+        raise Lost("parse")
+    return text
+
+
+def integers(values, least):
+    if not isinstance(values, list):
+        raise Lost("parse")
+    for v in values:
+        if not isinstance(v, Number) or not least <= v <= INT32_MAX:
+            raise Lost("parse")
+    return [int(v) for v in values]
+
+
+def tokens_columns(record, fields):
+    """(columns, labels) of a record of ready tokens; labels None: every token carries loss."""
+    key = fields["input_ids"]
+    if key not in record:
+        raise Lost("parse")
+    ids = integers(record[key], 0)
+    labels, mask = record.get(fields["labels"]), record.get(fields["loss_mask"])
+    if labels is not None and mask is not None:
+        raise Lost("parse")
+    if labels is not None:
+        labels = integers(labels, -(2**31))
+    if mask is not None:
+        if not isinstance(mask, list) or not all(isinstance(v, (bool, Number)) and v in (0, 1) for v in mask):
+            raise Lost("parse")
+        if len(mask) == len(ids):
+            labels = [t if m else IGNORE for t, m in zip(ids, mask)]
+        else:
+            raise Lost("parse")
+    if labels is not None and len(labels) != len(ids):
+        raise Lost("parse")
+    columns = {"input_ids": ("i", ids)}
+    read = [fields[k] for k in ("input_ids", "labels", "loss_mask", "id")]
+    for name, values in record.items():
+        if name in ("input_ids", "labels", *read) or not isinstance(values, list) or not values:
+            continue
+        if len(values) == len(ids) and all(isinstance(v, (Number, Real)) for v in values):
+            columns[name] = ("q" if all(isinstance(v, Number) for v in values) else "d", values)
+    return columns, labels
+
+
+def text_tokens(record, job, fields):
+    text = record.get(fields["text"])
+    if not isinstance(text, str):
+        raise Lost("parse")
+    encode = job["encode"]
+    ids = [BYTES_BOS] * encode["add_bos"] + list(text.encode()) + [BYTES_EOS] * encode["add_eos"]
+    return {"input_ids": ("i", ids)}, None
+
+
+def chat_tokens(record, job, fields):
+    """Roles as text; loss on the assistant's turns, or on all."""
+    turns = record.get(fields["messages"])
+    if not isinstance(turns, list) or not turns:
+        raise Lost("parse")
+    encode, ids, labels = job["encode"], [], []
+
+    def add(tokens, loss):
+        ids.extend(tokens)
+        labels.extend(tokens if loss else [IGNORE] * len(tokens))
+
+    if encode["add_bos"]:
+        add([BYTES_BOS], False)
+    eos, newline = encode["add_eos"], b""
+    for turn in turns:
+        if not isinstance(turn, dict) or not all(isinstance(turn.get(fields[k]), str) for k in ("role", "content")):
+            raise Lost("parse")
+        role, content = turn[fields["role"]].encode(), turn[fields["content"]].encode()
+        add(newline + b"<|" + role + b"|>\n", False)
+        if role == b"assistant":
+            add(content if eos else content + b"\n", True)
+            add([BYTES_EOS] * eos, True)
+            newline = b"\n" if eos else b""
+        else:
+            add(content, False)
+            newline = b"\n"
+    if role != b"assistant":
+        add(newline, False)
+        add([BYTES_EOS] * eos, False)
+    return {"input_ids": ("i", ids)}, labels if encode["train"] == "assistant" else None
+
+
+def samples_of(job, source, number, copy, line):
+    """What becomes of a record: its one sample, or how it or its sample was lost."""
+    settings, capacity = job["sources"][source], job["pack"]["capacity"]
+    names = ("text", "messages", "role", "content", "input_ids", "labels", "loss_mask", "id")
+    fields = {**{n: n for n in names}, **settings.get("fields", {})}
+    kind = settings["format"]
+    read = {"text": ["text"], "chat": ["messages"], "tokens": ["input_ids", "labels", "loss_mask"]}[kind]
+    try:
+        record = parse(line, {fields[k] for k in [*read, "id"]})
+        sample_id = f"s{source}:{number}" + (f"+{copy}" if copy else "")
+        if own := own_id(record, fields["id"]):
+            sample_id = f"{own}@{sample_id}"
+        if kind == "tokens":
+            columns, labels = tokens_columns(record, fields)
+        else:
+            columns, labels = (text_tokens if kind == "text" else chat_tokens)(record, job, fields)
+    except Lost as e:
+        return Record(lost=e.args[0])
+    n = len(columns["input_ids"][1])
+    if n == 0:
+        return Record(lost_samples=[("empty", 0)])
+    cut = max(0, n - capacity)
+    if cut and job["pack"]["over_long"] == "drop":
+        return Record(lost_samples=[("over_long", n)])
+    columns = {name: (letter, values[:capacity]) for name, (letter, values) in columns.items()}
+    labels = list(columns["input_ids"][1] if labels is None else labels[:capacity])
+    labels[0] = IGNORE
+    return Record(samples=[Sample(sample_id, columns, labels, cut)])
