@@ -32,6 +32,13 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
   if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
   auto maker = open_job(s->job_);
   if (!maker) return tl::unexpected(maker.error());
+  if (s->job_.epochs == kContinuous && (*maker)->records() == 0) {
+    return fail(
+        ExitCode::kDataRefused,
+        fmt::format(
+            "{}: epochs is continuous and the sources hold no record: no pack would ever come",
+            s->job_.file));
+  }
   s->start(std::move(*maker));
   return s;
 }
