@@ -37,6 +37,7 @@ class LineRun {
   // One turn: reaps, starts again, escalates. Returns the exit code once every child has ended.
   std::optional<int> turn();
   void stop(int code, int signal_for_command);
+  void fail_line(int code, const std::string& why);  // the first failure counts
 
   std::vector<RankProgress> progress() const;  // what the sinks last wrote down
   const std::map<std::string, std::uint64_t>& restarts() const { return restarts_; }
@@ -51,7 +52,6 @@ class LineRun {
   void on_exit(const ChildExit& e);
   void on_command_exit(const ChildExit& e);
   void start_again(const ChildExit& e);
-  void fail_line(int code, const std::string& why);
   void escalate();
   std::uint64_t packs_handed_out() const;
   bool all_done() const;

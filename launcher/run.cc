@@ -13,12 +13,14 @@
 #include "launcher/summary.h"
 #include "lib/app/process.h"
 #include "lib/telemetry/progress_json.h"
+#include "lib/transport/clock.h"
 #include "lib/windows/quarantine.h"
 
 namespace packline {
 namespace {
 
 constexpr int kTurnMs = 20;
+constexpr Duration kCheckEvery = std::chrono::seconds(2);  // of the ledgers of epochs that ended
 
 LineFile line_file(const Job& job, const RunCommand& c, const RunFolder& folder) {
   LineFile line;
@@ -57,8 +59,9 @@ Status check_counts(const Job& job, const RunCommand& c) {
 }
 
 // Runs turn after turn until every child has ended.
-int watch(LineRun& line, Signals& signals, LiveProgress* progress) {
+int watch(const Job& job, LineRun& line, Signals& signals, LiveProgress* progress) {
   bool told = false;
+  Instant check_at = now() + kCheckEvery;
   while (true) {
     if (const std::optional<int> code = line.turn()) return *code;
     if (signals.read() != Signals::Stop::kNo && !told) {
@@ -67,6 +70,12 @@ int watch(LineRun& line, Signals& signals, LiveProgress* progress) {
       line.stop(code, SIGTERM);
     }
     if (progress != nullptr) progress->update();
+    if (now() >= check_at) {
+      check_at = now() + kCheckEvery;
+      if (Status ok = check_epochs(job, line.progress()); !ok) {
+        line.fail_line(static_cast<int>(ok.error().code), ok.error().text);
+      }
+    }
     pollfd wake{signals.fd(), POLLIN, 0};
     poll(&wake, told ? 0 : 1, kTurnMs);
   }
@@ -94,7 +103,7 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
   // The command's output is its own; without one the summary is what this program prints.
   if (!c.quiet) fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
   if (code != 0) return code;
-  if (Status ok = check_summary(job, summary, ranks); !ok) return complain(ok.error());
+  if (Status ok = check_epochs(job, ranks); !ok) return complain(ok.error());
   return code;
 }
 
@@ -112,7 +121,7 @@ int run_command(const RunCommand& c) {
                *folder);
   if (Status ok = line.start(); !ok) return complain(ok.error());
   LiveProgress progress(job, folder->path());
-  const int code = watch(line, signals, c.quiet ? nullptr : &progress);
+  const int code = watch(job, line, signals, c.quiet ? nullptr : &progress);
   progress.clear();
   if (!line.reason().empty()) fmt::print(stderr, "packline: the line ended: {}\n", line.reason());
   return conclude(job, c, line, code);

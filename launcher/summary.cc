@@ -110,24 +110,49 @@ Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
   return s;
 }
 
-Status check_summary(const Job& job, const Summary& s, const std::vector<RankProgress>& ranks) {
-  if (!s.whole) return {};
+namespace {
+
+// Whether every rank was handed all of this epoch and is past it.
+bool whole_epoch(const Job& job, std::uint64_t epoch, const std::vector<RankProgress>& ranks) {
+  return ranks.size() == job.deliver.dp_size &&
+         std::all_of(ranks.begin(), ranks.end(), [&](const RankProgress& r) {
+           const auto& told = r.progress.epochs;
+           return r.progress.from <= StreamPoint{epoch, 0, 0} && r.progress.to.epoch > epoch &&
+                  std::any_of(told.begin(), told.end(),
+                              [&](const EpochTally& e) { return e.epoch == epoch; });
+         });
+}
+
+const Ledger& ledger_of(const RankProgress& r, std::uint64_t epoch) {
+  const auto& told = r.progress.epochs;
+  return std::find_if(told.begin(), told.end(),
+                      [&](const EpochTally& e) { return e.epoch == epoch; })
+      ->tally.ledger;
+}
+
+Status check_epoch(const Job& job, const EpochCounts& e, const std::vector<RankProgress>& ranks) {
   for (const RankProgress& r : ranks) {
-    const RankProgress& first = ranks.front();
-    if (r.progress.total.ledger == first.progress.total.ledger) continue;
-    return fail(ExitCode::kBug, fmt::format("ranks {} and {} were told different ledgers",
-                                            first.dp_rank, r.dp_rank));
+    if (ledger_of(r, e.epoch) == ledger_of(ranks.front(), e.epoch)) continue;
+    return fail(ExitCode::kBug, fmt::format("epoch {}: ranks {} and {} were told different ledgers",
+                                            e.epoch, ranks.front().dp_rank, r.dp_rank));
   }
-  for (const EpochCounts& e : s.epochs) {
-    for (const auto& [rank, n] : e.counts.packs_by_rank) {
-      if (n * job.deliver.dp_size == e.counts.packs) continue;
-      return fail(ExitCode::kBug,
-                  fmt::format("epoch {}: rank {} got {} packs of {} over {} ranks", e.epoch, rank,
-                              n, e.counts.packs, job.deliver.dp_size));
-    }
-    if (Status ok = check_ledger(e.counts.ledger, e.counts.samples, e.counts.tokens); !ok) {
-      return fail(ExitCode::kBug, fmt::format("epoch {}: {}", e.epoch, ok.error().text));
-    }
+  for (const auto& [rank, n] : e.counts.packs_by_rank) {
+    if (n * job.deliver.dp_size == e.counts.packs) continue;
+    return fail(ExitCode::kBug, fmt::format("epoch {}: rank {} got {} packs of {} over {} ranks",
+                                            e.epoch, rank, n, e.counts.packs, job.deliver.dp_size));
+  }
+  if (Status ok = check_ledger(e.counts.ledger, e.counts.samples, e.counts.tokens); !ok) {
+    return fail(ExitCode::kBug, fmt::format("epoch {}: {}", e.epoch, ok.error().text));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_epochs(const Job& job, const std::vector<RankProgress>& ranks) {
+  for (const EpochCounts& e : summarise(job, ranks).epochs) {
+    if (!whole_epoch(job, e.epoch, ranks)) continue;
+    if (Status ok = check_epoch(job, e, ranks); !ok) return ok;
   }
   return {};
 }

@@ -48,10 +48,10 @@ struct Summary {
 // Puts together what the ranks told. `epochs` = the job's, to know whether it is whole.
 Summary summarise(const Job& job, const std::vector<RankProgress>& ranks);
 
-// Laws L3 and L4 over a whole run: equal packs on every rank, the same ledger on every rank,
-// ledgers that balance. A sentence that names the epoch and both numbers. A run that is not whole
-// is not checked.
-Status check_summary(const Job& job, const Summary& s, const std::vector<RankProgress>& ranks);
+// Laws L3 and L4 in every epoch that all ranks were handed whole: equal packs on every rank, the
+// same ledger on every rank, ledgers that balance. A sentence that names the epoch and both
+// numbers.
+Status check_epochs(const Job& job, const std::vector<RankProgress>& ranks);
 
 // The JSON document of `--summary` (README.md, "The summary").
 std::string summary_json(const Job& job, const Summary& s);

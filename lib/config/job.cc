@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kNameMax = 64;
+constexpr std::size_t kJobNameMax = 64;
 
 // At most one byte more than may be read, which is enough to know that there are too many.
 bool read_file(const std::string& file, std::string& text, Findings& findings) {
@@ -103,7 +103,7 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
   Findings findings(file);
   job.file = file;
   job.folder = folder_of(file);
-  job.name = fs::path(file).stem().string().substr(0, kNameMax);
+  job.name = fs::path(file).stem().string().substr(0, kJobNameMax);
   std::string text;
   YamlNode root;
   if (read_file(file, text, findings) && read_root(text, root, findings)) {

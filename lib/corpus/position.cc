@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kTextMax = std::size_t{1} << 20;
 
 // Reads a text from the left; `ok` turns false for good at the first thing that does not fit.
-struct Reader {
+struct PositionReader {
   std::string_view left;
   bool ok = true;
 
@@ -37,7 +37,7 @@ bool comes_before(std::uint64_t record_a, std::uint32_t sample_a, std::uint64_t 
 }
 
 // The next carried sample of `text`, of a position whose earlier ones are `p.carried`.
-void read_carried(Reader& text, Position& p) {
+void read_carried(PositionReader& text, Position& p) {
   text.skip(',');
   const auto back = text.number<std::uint64_t>();
   text.skip('.');
@@ -78,7 +78,7 @@ std::string Position::text() const {
 Result<Position> Position::parse(std::string_view text) {
   if (text.empty()) return Position{};
   if (text.size() > kTextMax) return refuse(text, kTextMax);
-  Reader reader{text};
+  PositionReader reader{text};
   Position p;
   p.record = reader.number<std::uint64_t>();
   reader.skip('.');

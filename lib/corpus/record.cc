@@ -23,7 +23,7 @@ constexpr std::size_t kKeysShown = 6;
 // A source whose records are not plain is asked again only now and then.
 constexpr std::uint32_t kMissesInARow = 8;
 constexpr std::uint32_t kMissesBetween = 64;
-constexpr std::string_view kBom = "\xEF\xBB\xBF";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // What cannot be found by walking over the parsed line, or "".
 std::string wrong_bytes(std::string_view bytes) {
@@ -31,7 +31,7 @@ std::string wrong_bytes(std::string_view bytes) {
   if (const auto* nul = static_cast<const char*>(std::memchr(bytes.data(), 0, bytes.size()))) {
     return fmt::format("the line has a NUL byte at byte {}, which is not JSON", nul - bytes.data());
   }
-  if (bytes.starts_with(kBom)) {
+  if (bytes.starts_with(kByteOrderMark)) {
     return "the line begins with a byte order mark, which may stand only where the file begins";
   }
   return {};

@@ -11,7 +11,7 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kCopyBelow = 1024;
-constexpr std::string_view kIpc = "ipc://";
+constexpr std::string_view kIpcScheme = "ipc://";
 constexpr int kReconnectMs = 50;
 constexpr int kReconnectMaxMs = 1000;
 constexpr int kConnectTimeoutMs = 2000;
@@ -134,8 +134,8 @@ Result<Socket> Socket::make(Context& c, zmq::socket_type type, Way way,
         s.connect(address);
         continue;
       }
-      if (address.compare(0, kIpc.size(), kIpc) == 0) {
-        if (auto locked = c.lock(address.substr(kIpc.size())); !locked)
+      if (address.compare(0, kIpcScheme.size(), kIpcScheme) == 0) {
+        if (auto locked = c.lock(address.substr(kIpcScheme.size())); !locked)
           return tl::unexpected(locked.error());
       }
       s.bind(address);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kTicksMax = 10 * 60 * 20;
 }  // namespace
 
 Line::Line(const Job& job, const LineOptions& options)
-    : job_(job), options_(options), rng_(derive(options.seed, 0x6C696E65)) {}
+    : job_(job), options_(options), rng_(derive(options.seed, {0x6C696E65})) {}
 
 Result<std::unique_ptr<Line>> Line::open(Job& job, const LineOptions& options) {
   std::unique_ptr<Line> line(new Line(job, options));
@@ -205,9 +205,9 @@ void Line::act(Rank& r) {
   }
 }
 
-// The rank uses what it has, soon; the digest is computed again from what arrived.
+// The rank uses what it has, soon, the end included; the digest is computed again from what
+// arrived.
 void Line::take(Rank& r) {
-  if (!r.machine.ready()) return;
   later([this, &r] {
     const std::optional<Pack> p = r.machine.take(now_);
     if (!p) return;

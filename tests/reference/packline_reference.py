@@ -316,6 +316,8 @@ def assign(job, epoch, window, lengths, packs):
 
 
 def position(record, sample, carried):
+    if record == sample == 0:
+        return ""  # the start; nothing can be carried there
     text = f"{record}.{sample}.0"
     for c in carried:
         text += f",{record - c.number}.{c.index}.{c.age}"

@@ -1,0 +1,196 @@
+"""Random jobs: what the production state machines give in one process against the reference, byte for byte.
+
+    python tests/reference/compare.py --seed 1 --count 500
+    python tests/reference/compare.py --seed 1 --only 37 --keep /tmp/j       one job, its files kept
+
+Needs xxhash and the executable packline-one-process (PACKLINE_BIN, else build/release/bin).
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import packline_reference as reference  # noqa: E402
+from random_jobs import random_job  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
+BATCH = 10
+
+
+class Differs(Exception):
+    """The two disagree, or a law is broken: a sentence."""
+
+
+def delivered(jobs, shuffle_seed, timeout=300):
+    """[(packs, end)] of each job, as packline-one-process prints them."""
+    command = [str(BIN / "packline-one-process"), "--shuffle-seed", str(shuffle_seed), *map(str, jobs)]
+    done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    if done.returncode != 0:
+        raise Differs(f"{' '.join(command[:3])} ... ended with {done.returncode}: {done.stderr.decode()}")
+    found, packs = [], []
+    for line in done.stdout.decode().splitlines():
+        line = json.loads(line)
+        if "job" in line:
+            found.append((packs, line))
+            packs = []
+        else:
+            packs.append(line)
+    if len(found) != len(jobs):
+        raise Differs(f"{len(jobs)} jobs gave {len(found)} results")
+    return found
+
+
+def compare_packs(job, packs, windows):
+    """Every pack of every rank, in its order: law L1."""
+    expected = [[] for _ in range(job["deliver"]["dp_size"])]
+    for w in windows:
+        for p in w.packs:
+            expected[p.dp_rank].append(p.as_line())
+    got = [[] for _ in expected]
+    for p in packs:
+        if p.pop("step") != len(got[p["dp_rank"]]):
+            raise Differs("a rank's steps do not follow one another")
+        got[p["dp_rank"]].append(p)
+    for rank, (e, g) in enumerate(zip(expected, got)):
+        for a, b in zip(e, g):
+            for key in a:
+                if a[key] != b[key]:
+                    at = [a["epoch"], a["window"], a["pack"]]
+                    raise Differs(f"rank {rank}, pack {at}: {key} is {str(b[key])[:300]}, not {str(a[key])[:300]}")
+            if a.keys() != b.keys():
+                raise Differs(f"the keys of a pack differ: {a.keys() ^ b.keys()}")
+        if len(e) != len(g):
+            raise Differs(f"rank {rank} got {len(g)} packs, not {len(e)}")
+    return got
+
+
+def compare_windows(got, windows):
+    expected = [{"epoch": w.epoch, "window": w.number, "packs": len(w.packs), "last": w.last, "after": w.after,
+                 "ledger": w.ledger} for w in windows]
+    got = sorted(got, key=lambda w: (w["epoch"], w["window"]))
+    for e, g in zip(expected, got):
+        if e != g:
+            raise Differs(f"window {e['epoch']}.{e['window']}: {g}, not {e}")
+    if len(expected) != len(got):
+        raise Differs(f"{len(got)} windows were made, not {len(expected)}")
+
+
+def check_laws(job, ranks, end):
+    """Laws L2 to L4, from what was delivered alone."""
+    pack = job["pack"]
+    by_window = {}
+    for rank in ranks:
+        for p in rank:
+            by_window.setdefault((p["epoch"], p["window"]), []).append(p)
+    for w in end["windows"]:
+        packs = by_window.get((w["epoch"], w["window"]), [])
+        if sorted(p["pack"] for p in packs) != list(range(w["packs"])) or w["packs"] % pack["dp_size_multiple"]:
+            raise Differs(f"L2: window {w['epoch']}.{w['window']} has {len(packs)} packs")
+        if w["packs"] > pack["packs_per_window"] or (not w["last"] and w["packs"] != pack["packs_per_window"]):
+            raise Differs(f"L2: window {w['epoch']}.{w['window']} has {w['packs']} packs and is not its lane's last")
+    for epoch in range(job["epochs"]):
+        mine = [[p for p in rank if p["epoch"] == epoch] for rank in ranks]
+        if len({len(m) for m in mine}) > 1:
+            raise Differs(f"L3: epoch {epoch} has {[len(m) for m in mine]} packs on the ranks")
+        ids = [i for m in mine for p in m for i in p["sample_ids"]]
+        if len(ids) != len(set(ids)):
+            raise Differs(f"L1: epoch {epoch} delivers a sample twice")
+        ledger = next((e["ledger"] for e in end["epochs"] if e["epoch"] == epoch), None)
+        tokens = sum(sum(p["lengths"]) for m in mine for p in m)
+        check_ledger(epoch, ledger or dict.fromkeys(reference.LEDGER, 0), len(ids), tokens)
+        for m in mine:
+            for p in m:
+                if sum(p["lengths"]) > pack["capacity"]:
+                    raise Differs(f"a pack of {sum(p['lengths'])} tokens at capacity {pack['capacity']}")
+
+
+def check_ledger(epoch, ledger, samples, tokens):
+    lost_records = ledger["lost_parse"] + ledger["lost_encode"]
+    lost_samples = ledger["lost_empty"] + ledger["lost_over_long"]
+    balances = [
+        ("records", ledger["records_read"], ledger["records_encoded"] + lost_records),
+        ("samples", ledger["samples_made"], samples + lost_samples),
+        ("tokens", ledger["tokens_made"], tokens + ledger["truncated_tokens"] + ledger["tokens_over_long"]),
+    ]
+    for what, a, b in balances:
+        if a != b:
+            raise Differs(f"L4: epoch {epoch}: {a} {what} and {b} do not balance")
+
+
+def compare(path, packs, end):
+    job = reference.load_job(path)
+    windows = list(reference.windows(job))
+    compare_windows(end["windows"], windows)
+    ranks = compare_packs(job, packs, windows)
+    for e in end["epochs"]:
+        total = dict.fromkeys(reference.LEDGER, 0)
+        for w in windows:
+            if w.epoch == e["epoch"]:
+                total = reference.add_ledgers(total, w.ledger)
+        if total != e["ledger"]:
+            raise Differs(f"L4: the ranks were told {e['ledger']}, not {total}")
+    check_laws(job, ranks, end)
+    return len(packs), sum(len(p["input_ids"]) for p in packs)
+
+
+def batch(seed, numbers, folder):
+    """Compares these jobs; {"jobs", "packs", "tokens"} and the sentences of those that differ."""
+    wrong, packs, tokens = [], 0, 0
+    with tempfile.TemporaryDirectory(prefix="packline-random-") as private:
+        root = pathlib.Path(folder or private)
+        jobs = [random_job(seed, n, root / str(n)) for n in numbers]
+        try:
+            results = delivered(jobs, seed)
+        except Differs as together:
+            if len(numbers) == 1:
+                return {"jobs": 1, "packs": 0, "tokens": 0}, [f"--seed {seed} --only {numbers[0]}: {together}"]
+            alone = [batch(seed, [n], folder) for n in numbers]
+            return ({k: sum(a[0][k] for a in alone) for k in ("jobs", "packs", "tokens")}, [s for a in alone for s in a[1]])
+        for n, job, (got, end) in zip(numbers, jobs, results):
+            try:
+                p, t = compare(job, got, end)
+                packs, tokens = packs + p, tokens + t
+            except Differs as e:
+                wrong.append(f"--seed {seed} --only {n}: {e}")
+    return {"jobs": len(numbers), "packs": packs, "tokens": tokens}, wrong
+
+
+def compare_many(seed, numbers, workers=None, folder=None):
+    """Random jobs of these numbers, on all cores. Returns (counts, sentences)."""
+    parts = [numbers[i : i + BATCH] for i in range(0, len(numbers), BATCH)]
+    counts, wrong = {"jobs": 0, "packs": 0, "tokens": 0}, []
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+        for c, w in pool.map(batch, [seed] * len(parts), parts, [folder] * len(parts)):
+            counts = {k: counts[k] + c[k] for k in counts}
+            wrong += w
+    return counts, wrong
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--count", type=int, default=500)
+    ap.add_argument("--only", type=int, help="only the job of this number")
+    ap.add_argument("--keep", help="write the jobs there and keep them")
+    ap.add_argument("--workers", type=int)
+    o = ap.parse_args()
+    started = time.monotonic()
+    numbers = list(range(o.count)) if o.only is None else [o.only]
+    counts, wrong = compare_many(o.seed, numbers, o.workers, o.keep)
+    for sentence in wrong[:20]:
+        print(sentence, file=sys.stderr)
+    print(f"{counts['jobs']} jobs, {counts['packs']} packs, {counts['tokens']} tokens: "
+          f"{len(wrong)} differ ({time.monotonic() - started:.1f} s)")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
