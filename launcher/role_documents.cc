@@ -14,20 +14,20 @@ namespace packline {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 RoleDocument parse(const std::string& name, const std::string& text) {
   RoleDocument d;
   d.name = name;
   try {
-    const Json j = Json::parse(text);
+    const PlainJson j = PlainJson::parse(text);
     d.role = j.at("role");
     d.pid = j.at("pid");
     d.state = j.at("state");
     d.since_ms = j.at("since_ms");
     d.holds = j.at("holds").get<std::map<std::string, std::uint64_t>>();
     d.counters = j.at("counters").get<std::map<std::string, std::uint64_t>>();
-    for (const Json& w : j.at("waits"))
+    for (const PlainJson& w : j.at("waits"))
       d.waits.push_back({w.at("for"), w.at("whom"), w.at("since_ms")});
   } catch (const std::exception& e) {
     d.trouble = fmt::format("its status cannot be read: {}", e.what());

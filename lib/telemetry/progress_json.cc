@@ -7,13 +7,13 @@
 namespace packline {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
-Json to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
+PlainJson to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
 
-StreamPoint point_from(const Json& j) { return {j.at(0), j.at(1), j.at(2)}; }
+StreamPoint point_from(const PlainJson& j) { return {j.at(0), j.at(1), j.at(2)}; }
 
-Json to_json(const Ledger& l) {
+PlainJson to_json(const Ledger& l) {
   return {{"records_read", l.records_read},         {"records_encoded", l.records_encoded},
           {"records_lost", l.records_lost},         {"samples_made", l.samples_made},
           {"tokens_made", l.tokens_made},           {"samples_lost", l.samples_lost},
@@ -21,7 +21,7 @@ Json to_json(const Ledger& l) {
           {"samples_repeated", l.samples_repeated}, {"tokens_repeated", l.tokens_repeated}};
 }
 
-Ledger ledger_from(const Json& j) {
+Ledger ledger_from(const PlainJson& j) {
   Ledger l;
   l.records_read = j.at("records_read");
   l.records_encoded = j.at("records_encoded");
@@ -36,7 +36,7 @@ Ledger ledger_from(const Json& j) {
   return l;
 }
 
-Json to_json(const Tally& t) {
+PlainJson to_json(const Tally& t) {
   return {{"packs", t.packs},
           {"samples", t.samples},
           {"tokens", t.tokens},
@@ -44,7 +44,7 @@ Json to_json(const Tally& t) {
           {"ledger", to_json(t.ledger)}};
 }
 
-Tally tally_from(const Json& j) {
+Tally tally_from(const PlainJson& j) {
   Tally t;
   t.packs = j.at("packs");
   t.samples = j.at("samples");
@@ -59,13 +59,13 @@ Tally tally_from(const Json& j) {
 std::string hex16(std::uint64_t v) { return fmt::format("{:016x}", v); }
 
 std::string progress_to_json(const RankProgress& p) {
-  Json epochs = Json::array();
+  PlainJson epochs = PlainJson::array();
   for (const EpochTally& e : p.progress.epochs) {
-    Json j = to_json(e.tally);
+    PlainJson j = to_json(e.tally);
     j["epoch"] = e.epoch;
     epochs.push_back(std::move(j));
   }
-  const Json out = {{"job", hex16(p.job)},
+  const PlainJson out = {{"job", hex16(p.job)},
                     {"dp_rank", p.dp_rank},
                     {"done", p.done},
                     {"from", to_json(p.progress.from)},
@@ -77,7 +77,7 @@ std::string progress_to_json(const RankProgress& p) {
 
 Result<RankProgress> progress_from_json(std::string_view text) {
   try {
-    const Json j = Json::parse(text);
+    const PlainJson j = PlainJson::parse(text);
     RankProgress p;
     p.job = std::stoull(j.at("job").get<std::string>(), nullptr, 16);
     p.dp_rank = j.at("dp_rank");
@@ -85,7 +85,7 @@ Result<RankProgress> progress_from_json(std::string_view text) {
     p.progress.from = point_from(j.at("from"));
     p.progress.to = point_from(j.at("to"));
     p.progress.total = tally_from(j.at("total"));
-    for (const Json& e : j.at("epochs")) {
+    for (const PlainJson& e : j.at("epochs")) {
       p.progress.epochs.push_back({e.at("epoch"), tally_from(e)});
     }
     return p;

@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "frames are little-end
 
 constexpr std::size_t kDimensions = 8;
 
-tl::unexpected<Error> refused(std::string text) {
+tl::unexpected<Error> refused_samples(std::string text) {
   return fail(ExitCode::kUnreachable, "samples: " + std::move(text));
 }
 
@@ -51,18 +51,18 @@ Status decode_ids(const Buffer& frame, std::size_t n, const Limits& limits,
                   std::vector<std::string>& ids) {
   const std::size_t table = n * sizeof(std::uint32_t);
   if (frame.size() < table) {
-    return refused(
+    return refused_samples(
         fmt::format("the ids of {} samples cannot lie in a frame of {} bytes", n, frame.size()));
   }
   const std::vector<std::uint32_t> sizes = u32s(frame, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (sizes[i] > limits.text_bytes) {
-      return refused(fmt::format("the id of sample {} has {} bytes, more than {}", i, sizes[i],
+      return refused_samples(fmt::format("the id of sample {} has {} bytes, more than {}", i, sizes[i],
                                  limits.text_bytes));
     }
   }
   if (sum(sizes) != frame.size() - table) {
-    return refused(fmt::format("the ids have {} bytes, but {} are announced", frame.size() - table,
+    return refused_samples(fmt::format("the ids have {} bytes, but {} are announced", frame.size() - table,
                                sum(sizes)));
   }
   ids.reserve(n);
@@ -78,19 +78,19 @@ Result<Column> decode_column(const wire::ColumnHeader& header, const Limits& lim
   Column column;
   column.name = header.name;
   const auto dtype = dtype_from(header.dtype);
-  if (!dtype) return refused(fmt::format("column \"{}\": {}", header.name, dtype.error().text));
+  if (!dtype) return refused_samples(fmt::format("column \"{}\": {}", header.name, dtype.error().text));
   const auto kind = kind_from(header.kind);
-  if (!kind) return refused(fmt::format("column \"{}\": {}", header.name, kind.error().text));
+  if (!kind) return refused_samples(fmt::format("column \"{}\": {}", header.name, kind.error().text));
   column.dtype = *dtype;
   column.kind = *kind;
   if (header.item_shape.size() > kDimensions) {
-    return refused(fmt::format("column \"{}\": an item of {} dimensions, more than {}", header.name,
+    return refused_samples(fmt::format("column \"{}\": an item of {} dimensions, more than {}", header.name,
                                header.item_shape.size(), kDimensions));
   }
   std::uint64_t bytes = size_of(*dtype);
   for (const std::uint32_t dimension : header.item_shape) {
     if (dimension == 0 || bytes > limits.message_bytes / dimension) {
-      return refused(fmt::format(
+      return refused_samples(fmt::format(
           "column \"{}\": an item with a dimension of {} is none that a message can hold",
           header.name, dimension));
     }
@@ -107,7 +107,7 @@ Status take_frames(Column& column, const Samples& s, const Frames& frames, std::
   if (has_rows(column.kind)) {
     const Buffer& rows = frames[next++];
     if (rows.size() != s.size() * sizeof(std::uint32_t)) {
-      return refused(
+      return refused_samples(
           fmt::format("column \"{}\": the rows of {} samples are not a frame of {} bytes",
                       column.name, s.size(), rows.size()));
     }
@@ -118,7 +118,7 @@ Status take_frames(Column& column, const Samples& s, const Frames& frames, std::
   }
   const std::uint64_t bytes = column.item_bytes();
   if (column.data.size() % bytes != 0 || column.data.size() / bytes != items) {
-    return refused(fmt::format("column \"{}\": {} items of {} bytes are not a frame of {} bytes",
+    return refused_samples(fmt::format("column \"{}\": {} items of {} bytes are not a frame of {} bytes",
                                column.name, items, bytes, column.data.size()));
   }
   return {};
@@ -126,9 +126,9 @@ Status take_frames(Column& column, const Samples& s, const Frames& frames, std::
 
 Result<wire::SamplesHeader> decode_header(const Frames& frames, const Limits& limits) {
   if (frames.size() < 3)
-    return refused(fmt::format("{} frames arrived, at least 3 make samples", frames.size()));
+    return refused_samples(fmt::format("{} frames arrived, at least 3 make samples", frames.size()));
   if (frames.size() > limits.frames) {
-    return refused(fmt::format("{} frames arrived, more than {}", frames.size(), limits.frames));
+    return refused_samples(fmt::format("{} frames arrived, more than {}", frames.size(), limits.frames));
   }
   const auto read = wire::Header::read("samples", frames[0], limits);
   if (!read) return tl::unexpected(read.error());
@@ -138,17 +138,17 @@ Result<wire::SamplesHeader> decode_header(const Frames& frames, const Limits& li
   fields(in, header);
   if (!reading.ok()) return fail(ExitCode::kUnreachable, reading.error);
   if (header.n > limits.samples) {
-    return refused(
+    return refused_samples(
         fmt::format("{} of them arrived at once, more than {}", header.n, limits.samples));
   }
   if (header.columns.size() > limits.columns) {
-    return refused(
+    return refused_samples(
         fmt::format("{} columns arrived, more than {}", header.columns.size(), limits.columns));
   }
   return header;
 }
 
-Result<Samples> decode_checked(const Frames& frames, const Limits& limits) {
+Result<Samples> samples_checked(const Frames& frames, const Limits& limits) {
   const auto header = decode_header(frames, limits);
   if (!header) return tl::unexpected(header.error());
   Samples s;
@@ -160,12 +160,12 @@ Result<Samples> decode_checked(const Frames& frames, const Limits& limits) {
     s.columns.push_back(std::move(*column));
   }
   if (frames.size() != expected) {
-    return refused(
+    return refused_samples(
         fmt::format("{} frames arrived, but the header speaks of {}", frames.size(), expected));
   }
   const std::size_t n = header->n;
   if (frames[1].size() != n * sizeof(std::uint32_t)) {
-    return refused(
+    return refused_samples(
         fmt::format("the lengths of {} samples are not a frame of {} bytes", n, frames[1].size()));
   }
   s.lengths = u32s(frames[1], n);
@@ -175,7 +175,7 @@ Result<Samples> decode_checked(const Frames& frames, const Limits& limits) {
     if (auto taken = take_frames(column, s, frames, next); !taken)
       return tl::unexpected(taken.error());
   }
-  if (auto whole = check_samples(s); !whole) return refused(whole.error().text);
+  if (auto whole = check_samples(s); !whole) return refused_samples(whole.error().text);
   return s;
 }
 
@@ -202,9 +202,9 @@ Frames encode_samples(const Samples& s) {
 
 Result<Samples> decode_samples(const Frames& frames, const Limits& limits) {
   try {
-    return decode_checked(frames, limits);
+    return samples_checked(frames, limits);
   } catch (const std::exception& e) {  // memory
-    return refused(fmt::format("they cannot be read: {}", e.what()));
+    return refused_samples(fmt::format("they cannot be read: {}", e.what()));
   }
 }
 

@@ -30,7 +30,7 @@ def test_a_line_without_a_packer_is_named_then_raised(tmp_path):
         subprocess.Popen([BIN / "packline-sink", "--config", job, "--dp-rank", "0", *sets], stderr=subprocess.PIPE),
     ]
     try:
-        done = subprocess.run([sys.executable, "-c", TRAINER, str(job), sink], env=client_env(), capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-c", TRAINER, str(job), f"{sink}.1"], env=client_env(), capture_output=True, text=True,
                               timeout=60 * PATIENCE, stdin=subprocess.DEVNULL, check=False)
     finally:
         for p in roles:

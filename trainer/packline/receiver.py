@@ -1,4 +1,4 @@
-"""The receiving thread: one DEALER socket to one sink, in a zmq context of its own.
+"""The receiving side of one rank: one DEALER socket to one sink, in a zmq context of its own.
 
 A context does not survive a fork and a thread is not copied by one, so a Receiver belongs to the
 process that made it; PackStream sees to that."""
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import threading
 import time
 from typing import Callable, Optional, Sequence
@@ -16,32 +17,39 @@ import zmq
 from . import wire
 from .errors import BadMessage, Fenced, PacklineError, PacklineTimeout
 from .ranks import Rank, new_session
-from .subscriber import REPORT_S, SILENT_S, Subscriber, wait_sentence
+from .subscriber import REPORT_S, ROOM_MAX, SILENT_S, Subscriber, wait_sentence
 
 logger = logging.getLogger("packline")
 
 CLOSE_S = 5.0  # how long done is repeated
 JOIN_S = 1.0
-_BURST = 64  # messages taken before the next Subscribe
-_BLOCK_S = 1.0  # a wait looks up at least this often, so that a dead thread is noticed
+_BURST = 16  # messages taken before the lock is let go, and before the next Subscribe
+_KEPT_BYTES = 4096  # a frame from this size on is used where the socket put it
 
 
 class Receiver:
-    """Owns the thread and the Subscriber; every other method may be called from any thread of this
-    process. After stop() nothing is left open."""
+    """Owns the socket, the Subscriber and a thread; every method may be called from any thread of
+    this process. After stop() nothing is left open.
 
-    def __init__(self, endpoint: str, rank: Rank, room: int, dp_size: int):
+    Messages gather in zmq's own thread, without the interpreter. Whoever holds the lock receives
+    them: the caller who wants a pack and finds none buffered, many at a time, or the thread, each
+    REPORT_S, so that a rank in a long step still speaks, and has its packs decoded when it comes.
+    A hand-over between threads for each message would cost more than the message.
+
+    The socket tells of a message once (its descriptor is edge-triggered), and only to who has
+    found it empty since its last use: so nobody waits on it who has not just done that, and while
+    somebody waits the thread keeps away."""
+
+    def __init__(self, endpoint: str, rank: Rank, room: Optional[int], dp_size: int):
         self.endpoint = endpoint
         self.pid = os.getpid()
         self._s = Subscriber(rank, new_session(), room, time.monotonic(), dp_size)
-        self._changed = threading.Condition()
+        self._link: Optional[_Link] = _Link(endpoint, self._s.session, room or ROOM_MAX)
+        self._lock = threading.Lock()  # of all that follows, the Subscriber and the link
+        self._stopped = threading.Condition(self._lock)
         self._waiters = 0
         self._failure: Optional[BaseException] = None
         self._stopping = False
-        self._woken = False
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_write, False)
-        os.set_blocking(self._wake_read, False)
         self._thread = threading.Thread(target=self._run, name="packline-receive", daemon=True)
         self._thread.start()
 
@@ -56,66 +64,67 @@ class Receiver:
     ):
         """`ready(subscriber)` under the lock, again after every change, until it is not None; that
         value. Logs the sentence of the wait every `warn_after_s`, raises PacklineTimeout with it
-        after `fail_after_s`, and the sink's refusal or the thread's failure when there is one."""
-        with self._changed:
+        after `fail_after_s`, and the sink's refusal or the receiver's failure when there is one."""
+        with self._lock:
             if isinstance(self._s.error, Fenced):
                 raise self._s.error  # at once: what is buffered is another process's by now
             value = ready(self._s)
-            if value is None:
-                self._waiters += 1
-                try:
-                    value = self._wait(ready, warn_after_s, fail_after_s, step)
-                finally:
-                    self._waiters -= 1
-            self._wake_if_due()
-            return value
-
-    def _wait(self, ready, warn_after_s: float, fail_after_s: float, step: int):
+            if value is not None:
+                self._tell_if_dirty()
+                return value
         began = time.monotonic()
         warn_at, fail_at = began + warn_after_s, began + fail_after_s
-        while True:
+
+        def patience(now: float) -> float:
+            nonlocal warn_at
             self._raise_if_failed()
-            now = time.monotonic()
             if now >= fail_at:
                 raise PacklineTimeout(self._sentence(began, now, step))
             if now >= warn_at:
                 logger.warning("%s", self._sentence(began, now, step))
                 warn_at += warn_after_s
-            self._changed.wait(max(0.0, min(warn_at, fail_at, now + _BLOCK_S) - now))
-            value = ready(self._s)
-            if value is not None:
-                return value
+            return min(warn_at, fail_at)
+
+        return self._receive_until(ready, patience)
 
     def call(self, do: Callable[[Subscriber], object]):
         """`do(subscriber)` under the lock; what it changed is told to the sink at once."""
-        with self._changed:
+        with self._lock:
             value = do(self._s)
-            self._wake_if_due()
+            if not self._waiters:  # else who waits tells it, REPORT_S later at most
+                self._tell_if_dirty()
             return value
 
     def failed(self) -> bool:
         """Whether this connection is of no more use: refused by the sink, or its thread is gone."""
         return self._s.error is not None or self._failure is not None
 
-    def released(self) -> bool:
-        """Whether the line let this rank go."""
-        return self._s.released
-
     def stop(self) -> None:
-        """Ends the thread and its sockets; waits JOIN_S at most. May be called again."""
+        """Ends the thread and closes the socket; waits JOIN_S at most. May be called again."""
         if self.pid != os.getpid():
             return  # a forked child has a copy of this, and no thread
-        with self._changed:
+        with self._lock:
             self._stopping = True
-            self._woken = False
-            self._wake()
-            self._changed.notify_all()
+            self._stopped.notify_all()
         if self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
 
     def at_job_end(self) -> bool:
-        with self._changed:
+        with self._lock:
             return self._s.at_job_end()
+
+    def say_done(self) -> None:
+        self.call(Subscriber.finish)
+
+    def wait_released(self, deadline: float) -> bool:
+        """Waits until released, refused or `deadline` (monotonic seconds); whether released."""
+
+        def over(s: Subscriber):
+            if s.released or self.failed() or self._stopping or time.monotonic() >= deadline:
+                return s.released
+            return None
+
+        return self._receive_until(over, lambda now: deadline)
 
     def _sentence(self, began: float, now: float, step: int) -> str:
         return wait_sentence(self._s, self.endpoint, began, now, step)
@@ -125,100 +134,88 @@ class Receiver:
             raise self._s.error
         if self._failure is not None:
             raise PacklineError(
-                f"the receiving thread failed ({type(self._failure).__name__}: {self._failure})"
+                f"receiving failed ({type(self._failure).__name__}: {self._failure})"
             ) from self._failure
         if self._stopping:
             raise PacklineError("this stream was closed while it waited")
 
-    def _wake_if_due(self) -> None:
-        if self._s.dirty:
-            self._wake()
+    # Receiving.
 
-    def _wake(self) -> None:
-        if self._woken or self._wake_write < 0:
-            return
-        self._woken = True
-        try:
-            os.write(self._wake_write, b"w")
-        except BlockingIOError:
-            pass  # it is full of wakes already
-
-    def say_done(self) -> None:
-        self.call(Subscriber.finish)
-
-    def wait_released(self, deadline: float) -> bool:
-        """Waits until released, refused or `deadline` (monotonic seconds); whether released."""
-        with self._changed:
+    def _receive_until(self, ready: Callable, patience: Callable[[float], float]):
+        """Receives until `ready(subscriber)` is not None. `patience(now)` may raise; it gives the
+        time at which it wants to be asked again."""
+        with self._lock:
             self._waiters += 1
-            while not (self._s.released or self.failed() or self._stopping):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    break
-                self._changed.wait(left)
-            self._waiters -= 1
-            return self._s.released
-
-    # The thread.
+        try:
+            while True:
+                with self._lock:
+                    received = self._turn(time.monotonic())
+                    value = ready(self._s)
+                    if value is not None:
+                        self._tell_if_dirty()
+                        return value
+                    now = time.monotonic()
+                    until = min(patience(now), now + self._beat_in(now))
+                    poll = self._link.poll if self._link is not None else None
+                if not received and poll is not None:
+                    poll(max(1, int((until - now) * 1000)))
+        finally:
+            with self._lock:
+                self._waiters -= 1
 
     def _run(self) -> None:
-        link = None
         try:
-            link = _Link(self.endpoint, self._s.session, self._s.room)
-            while self._turn(link):
-                pass
+            with self._lock:
+                while not self._stopping:
+                    now = time.monotonic()
+                    if not self._waiters and self._turn(now) == _BURST:
+                        self._stopped.wait(0.001)  # lets others have the lock
+                        continue
+                    self._stopped.wait(self._beat_in(now))
         except BaseException as e:  # told to whoever waits; a thread has nobody else to tell
-            with self._changed:
+            with self._lock:
                 self._failure = e
-                self._changed.notify_all()
         finally:
-            if link is not None:
+            with self._lock:
+                link, self._link = self._link, None
                 link.close()
-            with self._changed:
-                os.close(self._wake_read)
-                os.close(self._wake_write)
-                self._wake_read = self._wake_write = -1
 
-    def _turn(self, link: "_Link") -> bool:
-        now = time.monotonic()
-        with self._changed:
-            if self._stopping:
-                return False
-            ended = self._s.error is not None or self._s.released
-            due = None if ended else self._s.subscribe_due(now)
-            frame = self._s.subscribe(now) if due == 0.0 else None
-            silent = self._s.silent_for(now)
-        if frame is not None:
-            link.send(frame)
-        elif due is not None and silent > SILENT_S:
-            link.reopen_if_due(now)
-        if self._receive(link) == 0:
-            if link.poll(
-                self._wake_read, REPORT_S if due is None else min(due or REPORT_S, REPORT_S)
-            ):
-                with self._changed:
-                    self._woken = False
-                    _drain(self._wake_read)
-        return True
+    def _beat_in(self, now: float) -> float:
+        """Seconds until the next Subscribe is due; over 0."""
+        if self._ended():
+            return REPORT_S
+        return min(self._s.subscribe_due(now) or REPORT_S, REPORT_S)
 
-    def _receive(self, link: "_Link") -> int:
-        """Takes what is here, _BURST messages at most; how many."""
+    def _ended(self) -> bool:
+        return self._s.error is not None or self._s.released
+
+    def _turn(self, now: float) -> int:
+        """Says what is due and takes what is here, _BURST messages at most; how many."""
+        link = self._link
+        if link is None or self._stopping:
+            return 0
+        if not self._ended():
+            if self._s.subscribe_due(now) == 0.0:
+                self._tell(now)
+            elif self._s.silent_for(now) > SILENT_S:
+                link.reopen_if_due(now)
         for n in range(_BURST):
             frames = link.receive()
             if frames is None:
                 return n
-            self._on_frames(frames)
+            try:
+                self._s.on_message(wire.decode(frames), now)
+            except BadMessage as e:
+                self._s.refuse(str(e))
         return _BURST
 
-    def _on_frames(self, frames: list) -> None:
-        try:
-            message = wire.decode(frames)
-        except BadMessage as e:
-            with self._changed:
-                self._s.refuse(str(e))
-            return
-        with self._changed:
-            if self._s.on_message(message, time.monotonic()) and self._waiters:
-                self._changed.notify_all()
+    def _tell_if_dirty(self) -> None:
+        if self._s.dirty and self._link is not None and not self._ended():
+            self._tell(time.monotonic())
+
+    def _tell(self, now: float) -> None:
+        if not self._link.send(self._s.subscribe(now)):
+            self._s.dirty = True  # nobody there; a connection that comes up wakes who waits
 
 
 def finish(receivers: Sequence[Receiver], timeout_s: float = CLOSE_S) -> bool:
@@ -233,16 +230,9 @@ def finish(receivers: Sequence[Receiver], timeout_s: float = CLOSE_S) -> bool:
     return all(released)
 
 
-def _drain(pipe: int) -> None:
-    try:
-        while os.read(pipe, 64):
-            pass
-    except BlockingIOError:
-        pass
-
-
 class _Link:
-    """The socket. Used by the receiving thread alone."""
+    """The socket. Used by one thread at a time, but for poll(), which may go on while another uses
+    or closes the rest."""
 
     def __init__(self, endpoint: str, session, room: int):
         self._endpoint = endpoint
@@ -252,8 +242,6 @@ class _Link:
         self._routing_id = b"t%x.%x.%x" % tuple(session)
         self._context = zmq.Context()
         self._context.setsockopt(zmq.LINGER, 0)
-        self._poller = zmq.Poller()
-        self._wake_fd = None
         self._opened_at = time.monotonic()
         self._socket = self._open()
 
@@ -272,45 +260,43 @@ class _Link:
             # With IPv6 on, a name is looked up as IPv6 alone: only for addresses written so.
             s.setsockopt(zmq.IPV6, int("[" in self._endpoint))
         s.connect(self._endpoint)
-        self._poller.register(s, zmq.POLLIN)
+        poller = select.poll()
+        poller.register(s.getsockopt(zmq.FD), select.POLLIN)
+        self.poll = poller.poll  # (milliseconds); a thread that began it keeps the one it has
         return s
 
     def reopen_if_due(self, now: float) -> None:
         """A new connection, when the present one is old enough to have proved silent."""
         if now - self._opened_at < SILENT_S:
             return
-        self._poller.unregister(self._socket)
         self._socket.close()
         self._opened_at = now
         self._socket = self._open()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes) -> bool:
+        """False when nobody is there; a later frame says it all again."""
         try:
             self._socket.send(frame, zmq.DONTWAIT)
         except zmq.Again:
-            pass  # nobody there; the next one says it all again
-
-    def poll(self, wake: int, timeout_s: float) -> bool:
-        """Waits for a message or a wake; whether it was woken."""
-        if self._wake_fd is None:
-            self._wake_fd = wake
-            self._poller.register(wake, zmq.POLLIN)
-        return any(s == wake for s, _ in self._poller.poll(max(1, int(timeout_s * 1000))))
+            return False
+        return True
 
     def receive(self) -> Optional[list]:
         """The frames of a message, or None. Of one with too many frames or bytes the rest is let
         go, so that it takes no memory here; it then breaks the grammar and is counted."""
+        recv = self._socket.recv
         try:
-            frames = [self._socket.recv(zmq.DONTWAIT)]
+            frame = recv(zmq.DONTWAIT, False, False)
         except zmq.Again:
             return None
-        size, whole = len(frames[0]), True
-        while self._socket.getsockopt(zmq.RCVMORE):
-            frame = self._socket.recv()
-            size += len(frame)
+        frames, size, whole = [frame.bytes], len(frame), True
+        while frame.more:  # with copies, to ask whether more follows is a slow call a frame
+            frame = recv(0, False, False)
+            n = len(frame)
+            size += n
             whole = whole and len(frames) < wire.FRAMES_MAX and size <= wire.MESSAGE_BYTES_MAX
             if whole:
-                frames.append(frame)
+                frames.append(frame.bytes if n < _KEPT_BYTES else frame.buffer)
         return frames if whole else []
 
     def close(self) -> None:

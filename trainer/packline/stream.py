@@ -47,7 +47,8 @@ class PackStream:
         with dp_rank when deliver.ranks_per_dp_rank is over 1.
     layout: "hf" (torch tensors), "numpy" or "rows": see packline.layouts.
     endpoint: a sink's subscriber address, instead of looking for the line; needs dp_rank.
-    prefetch: packs that are received ahead and not handed out yet, at most.
+    prefetch: packs that are received ahead and not handed out yet, at most; None = as many as make
+        64 MiB, between 2 and 64.
     warn_after_s, fail_after_s: a longer wait is logged (logger "packline"), again and again, or
         raises PacklineTimeout; by default the job's. The message names who waits for whom.
     drop: names of columns not to hand out, such as those that `model(**pack)` does not take.
@@ -61,15 +62,15 @@ class PackStream:
         peer: Optional[int] = None,
         layout: str = "hf",
         endpoint: Optional[str] = None,
-        prefetch: int = 16,
+        prefetch: Optional[int] = None,
         warn_after_s: Optional[float] = None,
         fail_after_s: Optional[float] = None,
         drop: Sequence[str] = (),
     ):
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
-        if not isinstance(prefetch, int) or not 1 <= prefetch < 2**32:
-            raise ValueError(f"prefetch must be a number of packs from 1 on, is {prefetch!r}")
+        if prefetch is not None and (type(prefetch) is not int or not 1 <= prefetch < 2**16):
+            raise ValueError(f"prefetch must be None or a number of packs, 1 to 65535, is {prefetch!r}")
         if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
             raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
         if endpoint is not None and dp_rank is None:
@@ -146,9 +147,9 @@ class PackStream:
         if iterator.epoch is None:
             iterator.epoch = s.handed.point.epoch
         while s.handed.point.epoch == iterator.epoch:
-            if not s.buffer:
-                return _END if s.nothing_follows() else None
             message = s.take(time.monotonic())
+            if message is None:
+                return _END if s.nothing_follows() else None
             is_pack = isinstance(message, wire.Pack)
             self._position = (s.handed, self._position[1] + is_pack)
             if is_pack:

@@ -1,5 +1,5 @@
 """One trainer rank's side of the delivery: the rules C1 to C4 of docs/delivery.md, pure. No socket,
-no clock, no thread: time is an argument. The C++ sibling is lib/delivery/subscriber."""
+no clock, no thread: time is an argument. The C++ sibling is sink/subscriber."""
 
 from __future__ import annotations
 
@@ -15,23 +15,32 @@ from .ranks import Rank, Session
 REPORT_S = 0.2  # a Subscribe at least this often
 SILENT_S = 3.0  # a sink that was not heard for this long is not counted on
 
+# A room that nobody chose follows the size of the packs: as many as make ROOM_BYTES.
+ROOM_BYTES = 64 << 20
+ROOM_FIRST, ROOM_MIN, ROOM_MAX = 4, 2, 64
+
 
 class Subscriber:
     """Asks which job its sink serves (`welcome` is the answer), then, from begin() on, wants what
-    comes next. Keeps at most `room` packs that were received and not taken.
+    comes next. Keeps at most `room` packs that were received and not taken; with None as many as
+    make ROOM_BYTES by the mean size of the latest.
 
     C1, "whenever want or room changed", in numbers: a Subscribe goes out at once when half the
-    room has become free or nothing is left; less room, and packs that came (want rises by what
-    room falls: the sink may send no more than before), are told with the next one, REPORT_S later
-    at most.
+    room has become free or nothing is left or promised; less room, and packs that came (want rises
+    by what room falls: the sink may send no more than before), are told with the next one,
+    REPORT_S later at most.
 
     Invariant: `buffer` is an unbroken chain of packs and ends from `handed` to `want`; `handed` is
     the cursor after the last one taken, which is what a checkpoint holds."""
 
-    def __init__(self, rank: Rank, session: Session, room: int, now: float, dp_size: int = 0):
+    def __init__(
+        self, rank: Rank, session: Session, room: Optional[int], now: float, dp_size: int = 0
+    ):
         self.rank = rank
         self.session = session
-        self.room = room
+        self.room = room or ROOM_FIRST
+        self._follows_size = room is None
+        self._mean_bytes = 0.0  # of a pack, the latest ten or so
         self.dp_size = dp_size  # as the line says it; 0 = not known before Welcome
         self.welcome: Optional[wire.Welcome] = None
         self.want: Optional[Cursor] = None
@@ -46,6 +55,7 @@ class Subscriber:
         self.heard_at: Optional[float] = None  # anything of this sink's, for this session
         self.waiting: Optional[tuple] = None  # (heard at, since_ms, text)
         self._packs = 0  # in buffer
+        self._limit = 0  # packs in buffer, and those that the sink may have sent
         self._untold = 0  # taken since the last Subscribe
         self._room_since = now  # since when it has had room, or began
         self._seq = 0
@@ -58,8 +68,11 @@ class Subscriber:
         """From here on `cursor` is wanted; also to go back or ahead. Counts start anew."""
         self.want = self.handed = cursor
         self.progress = Progress(cursor.point)
+        self._restart(now)
+
+    def _restart(self, now: float) -> None:
         self.buffer.clear()
-        self._packs = 0
+        self._packs = self._limit = 0
         self._room_since = now
         self.waiting = None
         self.dirty = True
@@ -70,15 +83,24 @@ class Subscriber:
     def first_pack(self) -> Optional[wire.Pack]:
         return next((m for m in self.buffer if isinstance(m, wire.Pack)), None)
 
-    def take(self, now: float) -> Union[wire.Pack, wire.End]:
-        """The head, now handed out: the checkpoint's cursor stands behind it."""
+    def take(self, now: float) -> Optional[Union[wire.Pack, wire.End]]:
+        """The head, now handed out: the checkpoint's cursor stands behind it. None when there is
+        none."""
+        if not self.buffer:
+            return None
+        if self.buffer[0].before != self.handed.point:
+            # An interrupt from the keyboard fell between two lines of these methods.
+            self.want = self.handed
+            self._restart(now)
+            return None
         message = self.buffer.popleft()
         if isinstance(message, wire.Pack):
             if self._packs >= self.room:
                 self._room_since = now
             self._packs -= 1
+            self._limit -= 1
             self._untold += 1
-            self.dirty = self.dirty or 2 * self._untold >= self.room or not self._packs
+            self.dirty = self.dirty or 2 * self._untold >= self.room or self._limit <= 0
             self.handed = message.after
             self.progress.add_pack(message.at.epoch, message)
         else:
@@ -113,6 +135,8 @@ class Subscriber:
         self._sent_at = now
         self._seq += 1
         asking = self.want is None
+        free = max(0, self.room - self._packs)
+        self._limit = max(self._limit, self._packs + free)
         progress = self.progress or Progress(START.point)
         return wire.encode_subscribe(
             job=0 if asking else self.welcome.job,
@@ -122,7 +146,7 @@ class Subscriber:
             session=self.session,
             seq=self._seq,
             want=self.want,
-            room=self.room - self._packs,
+            room=free,
             done=self.done,
             progress=progress.as_dict(all_epochs=self.done),
         )
@@ -183,9 +207,10 @@ class Subscriber:
             return self._append(m, m.cursor)
         if m.dp_rank != self.rank.dp_rank:
             return self.refuse(f"a pack of dp_rank {m.dp_rank} came to {self.rank.dp_rank}")
-        if self._packs >= self.room:
+        if self._packs >= self._limit:
             return self._late()  # more than was asked for: it will be sent again
         self._packs += 1
+        self._follow_size(m.nbytes)
         return self._append(m, m.after)
 
     def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> bool:
@@ -197,6 +222,14 @@ class Subscriber:
         self.want = after
         self.waiting = None
         return True
+
+    def _follow_size(self, nbytes: int) -> None:
+        if not self._follows_size:
+            return
+        self._mean_bytes += (nbytes - self._mean_bytes) * (0.1 if self._mean_bytes else 1.0)
+        room = max(ROOM_MIN, min(ROOM_MAX, int(ROOM_BYTES / max(self._mean_bytes, 1.0))))
+        self.dirty = self.dirty or room >= 2 * self.room
+        self.room = room
 
     def _late(self) -> bool:
         self.refused += 1

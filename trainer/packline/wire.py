@@ -49,6 +49,7 @@ class Pack(NamedTuple):
     digest: int
     samples: int
     tokens: int
+    nbytes: int  # of all its frames
     body: Samples
 
 
@@ -197,6 +198,7 @@ def _pack(m: dict, frames) -> Pack:
         digest=h.uint(body, "digest"),
         samples=counted[0],
         tokens=counted[1],
+        nbytes=sum(map(len, frames)),
         body=samples,
     )
 

@@ -31,7 +31,7 @@ def pack(before, after, dp_rank=1, session=ME, job=JOB, passed=()):
     )
     at = Point(before[0], before[1], before[2] + dp_rank)
     return wire.Pack(
-        job, SIZE, session, dp_rank, Point(*before), at, cursor(*after), passed, 3, 1, 1, body
+        job, SIZE, session, dp_rank, Point(*before), at, cursor(*after), passed, 3, 1, 1, 64, body
     )
 
 
@@ -159,3 +159,25 @@ def test_progress_keeps_the_latest_64_epochs():
     kept = [e["epoch"] for e in p.as_dict(True)["epochs"]]
     assert kept == list(range(6, 70)) and p.total.packs == 70
     assert [e["epoch"] for e in p.as_dict(False)["epochs"]] == [69]
+
+
+def test_without_a_prefetch_the_room_follows_the_size_of_the_packs():
+    s = Subscriber(Rank(1, 0), ME, None, 0.0)
+    s.subscribe(0.0)
+    s.on_message(welcome(2), 0.0)
+    s.begin(cursor(0, 0, 0), 0.0)
+    assert said(s, 0.0)["room"] == 4
+    s.on_message(pack((0, 0, 0), (0, 1, 0)), 0.1)
+    assert s.room == 64 and s.dirty  # packs of 64 bytes: as many as are allowed at all
+    s.on_message(pack((0, 1, 0), (0, 2, 0))._replace(nbytes=1 << 40), 0.1)
+    assert s.room == 2  # and of a terabyte as few
+
+
+def test_what_comes_is_wanted_at_once_only_while_little_is_buffered():
+    s = begun(room=4)
+    assert s.hungry()
+    for n in range(2):
+        s.on_message(pack((0, n, 0), (0, n + 1, 0)), 0.1)
+    assert not s.hungry()
+    s.take(0.2)
+    assert s.hungry() and s.low  # down at a quarter: the receiving thread is woken

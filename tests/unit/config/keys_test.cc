@@ -12,7 +12,7 @@
 namespace packline::test {
 namespace {
 
-std::string reference() {
+std::string reference_text() {
   return read_all(std::string(PACKLINE_SOURCE_DIR) + "/config/job.reference.yaml");
 }
 
@@ -60,7 +60,7 @@ void collect(const YamlNode& node, const std::string& path,
 }  // namespace
 
 TEST_CASE("Keys: the reference file has every key of the table and no other") {
-  const YamlText yaml = parse_yaml(uncommented(reference()));
+  const YamlText yaml = parse_yaml(uncommented(reference_text()));
   REQUIRE(yaml.whole);
   REQUIRE(yaml.mistakes.empty());
   std::map<std::string, const YamlNode*> found;
@@ -72,8 +72,8 @@ TEST_CASE("Keys: the reference file has every key of the table and no other") {
 }
 
 TEST_CASE("Keys: the reference file says of each key what the table says") {
-  const std::string text = uncommented(reference());
-  const std::vector<std::string> lines = lines_of(reference());
+  const std::string text = uncommented(reference_text());
+  const std::vector<std::string> lines = lines_of(reference_text());
   const YamlText yaml = parse_yaml(text);
   std::map<std::string, const YamlNode*> found;
   collect(yaml.root, "", found);
@@ -88,7 +88,7 @@ TEST_CASE("Keys: the reference file says of each key what the table says") {
 }
 
 TEST_CASE("Keys: the values in the reference file are the defaults of the code") {
-  const YamlText yaml = parse_yaml(reference());
+  const YamlText yaml = parse_yaml(reference_text());
   REQUIRE(yaml.whole);
   std::map<std::string, const YamlNode*> found;
   collect(yaml.root, "", found);
@@ -111,8 +111,8 @@ TEST_CASE("Keys: the values in the reference file are the defaults of the code")
 
 TEST_CASE("Keys: the reference file is a job, with and without what is commented out") {
   const JobFolder folder;
-  CHECK(folder.mistakes(reference()).empty());
-  CHECK(folder.mistakes(uncommented(reference())).empty());
+  CHECK(folder.mistakes(reference_text()).empty());
+  CHECK(folder.mistakes(uncommented(reference_text())).empty());
 }
 
 TEST_CASE("Keys: every key says why in one line, and has a setter and a getter") {

@@ -19,7 +19,7 @@ std::string refusal(const std::function<void(Samples&)>& change) {
   return status.error().text;
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -70,28 +70,28 @@ TEST_CASE("check_samples: a group as it should be") {
 }
 
 TEST_CASE("check_samples: names what is wrong, and where") {
-  CHECK(contains(refusal([](Samples& s) { s.ids.pop_back(); }), "2 ids and 3 lengths"));
-  CHECK(contains(refusal([](Samples& s) { s.columns.erase(s.columns.begin() + 1); }),
+  CHECK(says(refusal([](Samples& s) { s.ids.pop_back(); }), "2 ids and 3 lengths"));
+  CHECK(says(refusal([](Samples& s) { s.columns.erase(s.columns.begin() + 1); }),
                  "sample 0 (\"s0:0\"): column \"input_ids\" is missing"));
-  CHECK(contains(refusal([](Samples& s) { std::swap(s.columns[0], s.columns[1]); }),
+  CHECK(says(refusal([](Samples& s) { std::swap(s.columns[0], s.columns[1]); }),
                  "column \"image\" stands behind \"input_ids\""));
-  CHECK(contains(refusal([](Samples& s) { s.columns.insert(s.columns.begin(), s.columns[0]); }),
+  CHECK(says(refusal([](Samples& s) { s.columns.insert(s.columns.begin(), s.columns[0]); }),
                  "each once"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[0].name = ""; }), "has no name"));
-  CHECK(contains(refusal([](Samples& s) { s.lengths[2] = 2; }),
+  CHECK(says(refusal([](Samples& s) { s.columns[0].name = ""; }), "has no name"));
+  CHECK(says(refusal([](Samples& s) { s.lengths[2] = 2; }),
                  "column \"input_ids\" has 24 bytes of data, 7 items of 4 bytes need 28"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[0].rows[1] = 1; }), "column \"image\""));
-  CHECK(contains(refusal([](Samples& s) { s.columns[3].rows.pop_back(); }),
+  CHECK(says(refusal([](Samples& s) { s.columns[0].rows[1] = 1; }), "column \"image\""));
+  CHECK(says(refusal([](Samples& s) { s.columns[3].rows.pop_back(); }),
                  "opaque column \"note\" has rows for 2 samples, must have 3"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[1].rows = {2, 3, 1}; }),
+  CHECK(says(refusal([](Samples& s) { s.columns[1].rows = {2, 3, 1}; }),
                  "per_token column \"input_ids\" has rows"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[1].dtype = DType::kF32; }),
+  CHECK(says(refusal([](Samples& s) { s.columns[1].dtype = DType::kF32; }),
                  "column \"input_ids\" must be one i32 a token"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[2] = ragged("labels", {}, {0, 0, 0}); }),
+  CHECK(says(refusal([](Samples& s) { s.columns[2] = ragged("labels", {}, {0, 0, 0}); }),
                  "column \"labels\" must be per_token or spans"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[3].dtype = DType::kI8; }), "must be u8"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[2].dtype = DType::kI64; }), "must be i32"));
-  CHECK(contains(refusal([](Samples& s) { s.columns[1] = spans("input_ids", {}, {0, 0, 0}); }),
+  CHECK(says(refusal([](Samples& s) { s.columns[3].dtype = DType::kI8; }), "must be u8"));
+  CHECK(says(refusal([](Samples& s) { s.columns[2].dtype = DType::kI64; }), "must be i32"));
+  CHECK(says(refusal([](Samples& s) { s.columns[1] = spans("input_ids", {}, {0, 0, 0}); }),
                  "column \"input_ids\" must be per_token"));
 }
 
@@ -100,17 +100,17 @@ TEST_CASE("check_samples: spans must ascend within their sample") {
     return refusal([&](Samples& s) { s.columns[2] = spans("labels", begin_end, rows); });
   };
   CHECK(with({0, 1, 1, 3}, {0, 2, 0}) == "");
-  CHECK(contains(with({0, 3}, {1, 0, 0}), "sample 0 (\"s0:0\"): span 0 of column \"labels\""));
-  CHECK(contains(with({1, 1}, {0, 1, 0}), "[1, 1)"));
-  CHECK(contains(with({2, 1}, {0, 1, 0}), "[2, 1)"));
-  CHECK(contains(with({0, 2, 1, 3}, {0, 2, 0}), "span 1"));
+  CHECK(says(with({0, 3}, {1, 0, 0}), "sample 0 (\"s0:0\"): span 0 of column \"labels\""));
+  CHECK(says(with({1, 1}, {0, 1, 0}), "[1, 1)"));
+  CHECK(says(with({2, 1}, {0, 1, 0}), "[2, 1)"));
+  CHECK(says(with({0, 2, 1, 3}, {0, 2, 0}), "span 1"));
 }
 
 TEST_CASE("check_samples: sizes that overflow are refused before they are believed") {
-  CHECK(contains(
+  CHECK(says(
       refusal([](Samples& s) { s.columns[0].item_shape = {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}; }),
       "too large"));
-  CHECK(contains(refusal([](Samples& s) {
+  CHECK(says(refusal([](Samples& s) {
                    s.columns[0].item_shape = {0x80000000, 0x40000000};  // 2^62 bytes an item
                    s.columns[0].rows = {8, 0, 0};                       // 2^65 bytes
                  }),
