@@ -76,7 +76,8 @@ Exit PackerService::run(Signals& signals) {
 void PackerService::turn(Instant t) {
   take_notices(t);
   flush(t);
-  for (int i = 0; machine_ && i < kWindowsATurn && !congested(t) && take_window(now()); ++i) flush(now());
+  for (int i = 0; machine_ && i < kWindowsATurn && !congested(t) && take_window(now()); ++i)
+    flush(now());
   if (machine_) machine_->tick(t);
   if (!machine_ && t - started_ > job_.deliver.times.fail_after) {
     failed_ = Exit{ExitCode::kUnreachable,
@@ -146,7 +147,8 @@ void PackerService::send_slices(std::vector<PackedSlice> slices, Instant t) {
 }
 
 SliceOutlet* PackerService::outlet(const std::string& endpoint, Instant t) {
-  if (const auto found = outlets_.find(endpoint); found != outlets_.end()) return &found->second.way;
+  if (const auto found = outlets_.find(endpoint); found != outlets_.end())
+    return &found->second.way;
   auto socket = Socket::push_connect(context_, endpoint);
   if (!socket) {
     log::warning_once(limit_, "bad_endpoint", t, "a window names a sink that cannot be reached: {}",

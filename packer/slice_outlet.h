@@ -10,8 +10,8 @@
 
 namespace packline {
 
-// The way to one sink. A slice that cannot be written now waits a moment: a connection takes a moment
-// to come up, and a sink may be busy. While it waits the packer takes no further window
+// The way to one sink. A slice that cannot be written now waits a moment: a connection takes a
+// moment to come up, and a sink may be busy. While it waits the packer takes no further window
 // (congested()), so that a fast packer does not run over a sink. A sink that takes nothing for
 // longer loses its slices, and the producer's lease brings them again: a dead sink holds up the
 // others once, for that moment.

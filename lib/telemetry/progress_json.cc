@@ -66,12 +66,12 @@ std::string progress_to_json(const RankProgress& p) {
     epochs.push_back(std::move(j));
   }
   const PlainJson out = {{"job", hex16(p.job)},
-                    {"dp_rank", p.dp_rank},
-                    {"done", p.done},
-                    {"from", to_json(p.progress.from)},
-                    {"to", to_json(p.progress.to)},
-                    {"total", to_json(p.progress.total)},
-                    {"epochs", std::move(epochs)}};
+                         {"dp_rank", p.dp_rank},
+                         {"done", p.done},
+                         {"from", to_json(p.progress.from)},
+                         {"to", to_json(p.progress.to)},
+                         {"total", to_json(p.progress.total)},
+                         {"epochs", std::move(epochs)}};
   return out.dump() + "\n";
 }
 

@@ -54,7 +54,22 @@ tl::unexpected<Error> cannot(std::string_view what, const std::string& address,
                                         : "check the address in the job file's \"line\""));
 }
 
-void let_go(void*, void* hint) { delete static_cast<Buffer*>(hint); }
+// ZeroMQ hands a frame from our thread to its own, in a library that is built without TSan: what it
+// does to order the two is told to TSan here.
+#ifdef __SANITIZE_THREAD__
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+void handed_over(void* address) { __tsan_release(address); }
+void taken_over(void* address) { __tsan_acquire(address); }
+#else
+void handed_over(void*) {}
+void taken_over(void*) {}
+#endif
+
+void let_go(void*, void* hint) {
+  taken_over(hint);
+  delete static_cast<Buffer*>(hint);
+}
 
 void fill(zmq_msg_t& m, const Buffer& frame) {
   if (frame.size() < kCopyBelow) {
@@ -64,7 +79,9 @@ void fill(zmq_msg_t& m, const Buffer& frame) {
   }
   // ZeroMQ does not write to what it sends.
   void* data = const_cast<std::byte*>(frame.data());
-  PL_CHECK(zmq_msg_init_data(&m, data, frame.size(), let_go, new Buffer(frame)) == 0);
+  auto* kept = new Buffer(frame);
+  handed_over(kept);
+  PL_CHECK(zmq_msg_init_data(&m, data, frame.size(), let_go, kept) == 0);
 }
 
 // Returns 0, or the error number.

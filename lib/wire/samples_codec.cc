@@ -57,13 +57,13 @@ Status decode_ids(const Buffer& frame, std::size_t n, const Limits& limits,
   const std::vector<std::uint32_t> sizes = u32s(frame, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (sizes[i] > limits.text_bytes) {
-      return refused_samples(fmt::format("the id of sample {} has {} bytes, more than {}", i, sizes[i],
-                                 limits.text_bytes));
+      return refused_samples(fmt::format("the id of sample {} has {} bytes, more than {}", i,
+                                         sizes[i], limits.text_bytes));
     }
   }
   if (sum(sizes) != frame.size() - table) {
-    return refused_samples(fmt::format("the ids have {} bytes, but {} are announced", frame.size() - table,
-                               sum(sizes)));
+    return refused_samples(fmt::format("the ids have {} bytes, but {} are announced",
+                                       frame.size() - table, sum(sizes)));
   }
   ids.reserve(n);
   const char* at = reinterpret_cast<const char*>(frame.data()) + table;
@@ -78,14 +78,16 @@ Result<Column> decode_column(const wire::ColumnHeader& header, const Limits& lim
   Column column;
   column.name = header.name;
   const auto dtype = dtype_from(header.dtype);
-  if (!dtype) return refused_samples(fmt::format("column \"{}\": {}", header.name, dtype.error().text));
+  if (!dtype)
+    return refused_samples(fmt::format("column \"{}\": {}", header.name, dtype.error().text));
   const auto kind = kind_from(header.kind);
-  if (!kind) return refused_samples(fmt::format("column \"{}\": {}", header.name, kind.error().text));
+  if (!kind)
+    return refused_samples(fmt::format("column \"{}\": {}", header.name, kind.error().text));
   column.dtype = *dtype;
   column.kind = *kind;
   if (header.item_shape.size() > kDimensions) {
-    return refused_samples(fmt::format("column \"{}\": an item of {} dimensions, more than {}", header.name,
-                               header.item_shape.size(), kDimensions));
+    return refused_samples(fmt::format("column \"{}\": an item of {} dimensions, more than {}",
+                                       header.name, header.item_shape.size(), kDimensions));
   }
   std::uint64_t bytes = size_of(*dtype);
   for (const std::uint32_t dimension : header.item_shape) {
@@ -118,17 +120,20 @@ Status take_frames(Column& column, const Samples& s, const Frames& frames, std::
   }
   const std::uint64_t bytes = column.item_bytes();
   if (column.data.size() % bytes != 0 || column.data.size() / bytes != items) {
-    return refused_samples(fmt::format("column \"{}\": {} items of {} bytes are not a frame of {} bytes",
-                               column.name, items, bytes, column.data.size()));
+    return refused_samples(
+        fmt::format("column \"{}\": {} items of {} bytes are not a frame of {} bytes", column.name,
+                    items, bytes, column.data.size()));
   }
   return {};
 }
 
 Result<wire::SamplesHeader> decode_header(const Frames& frames, const Limits& limits) {
   if (frames.size() < 3)
-    return refused_samples(fmt::format("{} frames arrived, at least 3 make samples", frames.size()));
+    return refused_samples(
+        fmt::format("{} frames arrived, at least 3 make samples", frames.size()));
   if (frames.size() > limits.frames) {
-    return refused_samples(fmt::format("{} frames arrived, more than {}", frames.size(), limits.frames));
+    return refused_samples(
+        fmt::format("{} frames arrived, more than {}", frames.size(), limits.frames));
   }
   const auto read = wire::Header::read("samples", frames[0], limits);
   if (!read) return tl::unexpected(read.error());

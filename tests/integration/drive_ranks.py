@@ -21,17 +21,14 @@ def stop_for(pid, seconds):
 
 
 def hurt(kind, launcher):
-    line = children_of(launcher)
-    if kind == "stop_packer":
-        stop_for(line["packer"][0], 2.0)
-    elif kind == "kill_packer":
-        os.kill(line["packer"][-1], signal.SIGKILL)
-    elif kind == "kill_sink":
-        os.kill(line["sink"][0], signal.SIGKILL)
-    elif kind == "kill_producer":
-        os.kill(line["producer"][-1], signal.SIGKILL)
+    """`kind` is stop_ROLE (for 2 s), term_ROLE or kill_ROLE; with several of the role a kill meets another one than a
+    stop."""
+    how, role = kind.split("_")
+    pids = children_of(launcher)[role]
+    if how == "stop":
+        stop_for(pids[0], 2.0)
     else:
-        raise SystemExit(f"unknown fault {kind}")
+        os.kill(pids[-1], {"term": signal.SIGTERM, "kill": signal.SIGKILL}[how])
 
 
 def describe(pack):
@@ -48,7 +45,8 @@ def main():
     ap.add_argument("--job", required=True)
     ap.add_argument("--out", required=True)
     ap.add_argument("--ranks", type=int, default=4)
-    ap.add_argument("--steps", type=int, default=0, help="stop after that many, without saying done")
+    ap.add_argument("--peers", type=int, default=1, help="ranks that share each sink; their packs follow one another")
+    ap.add_argument("--steps", type=int, default=0, help="stop after that many")
     ap.add_argument("--fault", action="append", default=[], metavar="STEP:KIND")
     ap.add_argument("--state", help="load this state first, write the last one back")
     o = ap.parse_args()
@@ -57,7 +55,7 @@ def main():
         step, kind = f.split(":")
         faults.setdefault(int(step), []).append(kind)
 
-    streams = [PackStream(o.job, dp_rank=r, layout="numpy") for r in range(o.ranks)]
+    streams = [PackStream(o.job, dp_rank=r, peer=p, layout="numpy") for r in range(o.ranks) for p in range(o.peers)]
     if o.state and os.path.exists(o.state):
         with open(o.state, encoding="utf-8") as f:
             state = json.load(f)

@@ -1,55 +1,64 @@
-"""The line over tcp, each process on a host of its own: the stream is that of `packline run`."""
+"""Law L1: packs(job, epoch, window) depends on nothing else: not on how many producers, packers or ranks there are. So a
+line over tcp, every process on a host of its own, gives the stream of `packline run`."""
 
 import json
 import subprocess
 
 import pytest
 from hosts import Hosts, why_not
-from support import BIN, PACKLINE, PATIENCE, packline_run, run, write_job, write_tokens
+from support import BIN, PACKLINE, PATIENCE, client_env, packline_run, write_job, write_tokens
 
-RANKS = 2
+PRODUCERS = ["data-0", "data-1"]
+PACKERS = ["pack-0", "pack-1"]
+SINKS = ["gpu-0", "gpu-1"]
 
 
 @pytest.fixture
-def job(tmp_path):
-    over = dict(deliver={"dp_size": RANKS}, pack={"dp_size_multiple": RANKS})
-    path = write_job(tmp_path, **over)
-    write_tokens(tmp_path / "data/a.jsonl", seed=8, records=600)
-    return path
-
-
-def test_each_process_on_its_own_host(job, tmp_path):
+def hosts():
     reason = why_not()
     if reason:
         pytest.skip(reason)
-    done, summary = packline_run(job, summary=tmp_path / "here.json")
+    with Hosts(PRODUCERS + PACKERS + SINKS) as made:
+        yield made
+
+
+def tcp_line(hosts):
+    return {"producers": [f"tcp://{hosts.address(h)}:5550" for h in PRODUCERS],
+            "sinks": [f"tcp://{hosts.address(h)}:5600" for h in SINKS], "security": "none"}
+
+
+def start_all(hosts, job, log):
+    """Every role by hand, and a trainer beside each sink; {name: process}."""
+    roles = {h: ["packline-producer", "--config", job, "--index", i] for i, h in enumerate(PRODUCERS)}
+    roles |= {h: ["packline-packer", "--config", job] for h in PACKERS}
+    roles |= {h: ["packline-sink", "--config", job, "--dp-rank", i] for i, h in enumerate(SINKS)}
+    started = {h: hosts.start(h, [BIN / argv[0], *argv[1:]], stderr=log, env=client_env()) for h, argv in roles.items()}
+    for i, h in enumerate(SINKS):
+        tail = [PACKLINE, "tail", job, "--dp-rank", i, "--format", "jsonl"]
+        with open(job.parent / f"got-{i}", "w") as out:
+            started[f"trainer-{i}"] = hosts.start(h, tail, stdout=out, stderr=log, env=client_env())
+    return started
+
+
+def test_roles_on_hosts_of_their_own_give_the_stream_of_one_host(hosts, tmp_path):
+    job = write_job(tmp_path, pack={"dp_size_multiple": 2}, deliver={"dp_size": 2})
+    write_tokens(tmp_path / "data/a.jsonl", seed=7, records=600)
+    done, summary = packline_run(job)
     assert done.returncode == 0, done.stderr
-    names = ["data-0", "data-1", "pack-0", "pack-1"] + [f"gpu-{r}" for r in range(RANKS)] + [f"train-{r}" for r in range(RANKS)]
-    with Hosts(names) as hosts:
-        sets = [
-            "--set", "line.producers=" + json.dumps([f"tcp://{hosts.address(f'data-{i}')}:5550" for i in range(2)]),
-            "--set", "line.sinks=" + json.dumps([f"tcp://{hosts.address(f'gpu-{r}')}:5600" for r in range(RANKS)]),
-            "--set", "line.security=none",
-        ]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        roles = [hosts.start(f"data-{i}", [BIN / "packline-producer", "--config", job, "--index", str(i), *sets], **quiet) for i in range(2)]
-        roles += [hosts.start(f"pack-{i}", [BIN / "packline-packer", "--config", job, *sets], **quiet) for i in range(2)]
-        roles += [hosts.start(f"gpu-{r}", [BIN / "packline-sink", "--config", job, "--dp-rank", str(r), "--progress-file",
-                                           tmp_path / f"progress-{r}", *sets], **quiet) for r in range(RANKS)]
-        tails = [hosts.start(f"train-{r}", [PACKLINE, "tail", job, "--dp-rank", str(r), *sets], **quiet) for r in range(RANKS)]
-        for process in tails + roles:
-            _, err = process.communicate(timeout=60 * PATIENCE)
-            assert process.returncode == 0, (process.args, err)
-    total = 0
-    for r in range(RANKS):
-        told = json.loads((tmp_path / f"progress-{r}").read_text())
-        assert told["total"]["digest"] == summary["digest"][str(r)]
-        total += int(told["total"]["digest"], 16)
-    assert f"{total % 2**64:016x}" == summary["stream_digest"]
+    expected = [json.loads(line) for rank in range(2) for line in tail_of(job, rank)]
+
+    over_tcp = write_job(tmp_path, pack={"dp_size_multiple": 2}, deliver={"dp_size": 2}, line=tcp_line(hosts))
+    with open(tmp_path / "log", "w+") as log:
+        started = start_all(hosts, over_tcp, log)
+        codes = {name: p.wait(timeout=60 * PATIENCE) for name, p in started.items()}
+        log.seek(0)
+        assert set(codes.values()) == {0}, (codes, log.read())
+    got = [json.loads(line) for i in range(2) for line in (tmp_path / f"got-{i}").read_text().splitlines()]
+    assert len(got) == summary["packs"] > 100
+    assert got == expected
 
 
-def test_a_public_address_needs_security_none_to_be_said(job):
-    sets = ["--set", 'line.producers=["tcp://10.79.0.1:5550"]', "--set", 'line.sinks=["tcp://10.79.0.2:5600","tcp://10.79.0.3:5600"]']
-    done = run([BIN / "packline-packer", "--config", job, *sets])
-    assert done.returncode == 2
-    assert "security" in done.stderr
+def tail_of(job, rank):
+    done = subprocess.run([PACKLINE, "tail", job, "--dp-rank", str(rank), "--format", "jsonl"], env=client_env(),
+                          capture_output=True, text=True, timeout=60 * PATIENCE, stdin=subprocess.DEVNULL, check=True)
+    return done.stdout.splitlines()

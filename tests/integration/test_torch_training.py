@@ -1,35 +1,33 @@
-"""Law L8: the trainer is left alone. Four gloo ranks train a toy model on the line."""
+"""Law L8: the trainer is left alone. Four ranks with torch and gloo train a toy model on the packs of a line."""
 
 import json
-import shutil
 import sys
 
 import pytest
 from support import ROOT, packline_run
 
-pytest.importorskip("torch", reason="torch is not installed: nothing here was tested")
-SCRIPT = ROOT / "examples/train_torch.py"
+torch = pytest.importorskip("torch", reason="torch is not installed (tools/install-deps --test)")
+
 STEPS = 200
+JOB = ROOT / "examples/job/job.yaml"
+TRAIN = ROOT / "examples/train_torch.py"
 
 
-@pytest.fixture
-def job(tmp_path):
-    folder = tmp_path / "example"
-    shutil.copytree(ROOT / "examples/job", folder, ignore=shutil.ignore_patterns(".packline"))
-    return folder / "job.yaml"
-
-
-def test_four_ranks_train_as_one_that_accumulates(job, tmp_path):
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4", SCRIPT]
-    options = ["--steps", STEPS]
-    done, _ = packline_run(job, command=[*torchrun, *options, "--out", tmp_path / "ranks.json"], timeout=240)
+def train(tmp_path, name, *command):
+    out = tmp_path / f"{name}.json"
+    done, summary = packline_run(JOB, "--set", f"state={tmp_path}/state", command=[*command, "--out", out],
+                                 summary=tmp_path / f"{name}-summary.json", timeout=240)
     assert done.returncode == 0, done.stderr
-    done, _ = packline_run(
-        job, command=[sys.executable, SCRIPT, *options, "--ranks-as-accumulation", "--out", tmp_path / "one.json"], timeout=240)
-    assert done.returncode == 0, done.stderr
-    ranks, one = (json.loads((tmp_path / name).read_text()) for name in ("ranks.json", "one.json"))
-    assert len(ranks["losses"]) == len(one["losses"]) == STEPS
-    assert max(abs(a - b) for a, b in zip(ranks["losses"], one["losses"])) < 1e-4
-    assert sum(ranks["losses"][-20:]) < 0.8 * sum(ranks["losses"][:20])
-    assert ranks["forks"] == one["forks"] == 0
-    assert ranks["starts"] == one["starts"] == []
+    return json.loads(out.read_text()), summary
+
+
+def test_four_ranks_learn_as_one_that_takes_their_packs(tmp_path):
+    four, summary = train(tmp_path, "four", sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4",
+                          "--master-port", "0", TRAIN)
+    one, _ = train(tmp_path, "one", sys.executable, TRAIN, "--ranks-as-accumulation")
+    assert len(four["losses"]) == len(one["losses"]) == STEPS
+    assert max(abs(a - b) for a, b in zip(four["losses"], one["losses"])) < 1e-4
+    assert sum(four["losses"][-20:]) < 0.5 * sum(four["losses"][:20])
+    assert (four["forks"], four["starts"]) == (0, [])
+    assert (one["forks"], one["starts"]) == (0, [])
+    assert summary["packs"] == 4 * STEPS and summary["restarts"] == {"packer": 0, "producer": 0, "sink": 0}

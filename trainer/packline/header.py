@@ -23,6 +23,7 @@ POSITION_BYTES_MAX = 1 << 20
 # memory a byte, and its promises of list entries at most _PROMISED_BYTES.
 _SMALL_HEADER = 64 << 10
 _PROMISED_BYTES = 64 << 20
+_TINY_HEADER = 4096  # cannot promise so much: a promise takes 3 bytes, and is of so many entries
 
 
 def unpack(data: bytes) -> dict:
@@ -30,9 +31,11 @@ def unpack(data: bytes) -> dict:
     BadMessage for anything else, a key given twice included."""
     if len(data) > HEADER_BYTES_MAX:
         raise BadMessage(f"a header of {len(data)} bytes, over the limit of {HEADER_BYTES_MAX}")
-    promises = data.count(b"\xdc") + data.count(b"\xdd")
-    if len(data) > _SMALL_HEADER or promises * len(data) * 8 > _PROMISED_BYTES:
-        walk(data)
+    if len(data) > _TINY_HEADER:
+        # To look for a byte is ten times faster than to count it.
+        promises = sum(data.count(b) for b in (b"\xdc", b"\xdd") if b in data)
+        if len(data) > _SMALL_HEADER or promises * len(data) * 8 > _PROMISED_BYTES:
+            walk(data)
     try:
         header = msgpack.unpackb(
             data,

@@ -60,7 +60,7 @@ def numpy_pack(samples: Samples, at: Point, drop: tuple = ()) -> dict:
         "sample_ids": samples.ids,
         "lengths": samples.lengths.astype(np.int32),
         "cu_seqlens": samples.starts.astype(np.int32),
-        "max_seqlen": int(samples.lengths.max()) if samples.count else 0,
+        "max_seqlen": samples.longest,
         "position_ids": positions(samples, np.int32),
     }
     for name, column in _columns(samples, drop):
@@ -99,14 +99,14 @@ def hf(samples: Samples, drop: tuple = ()) -> Dict[str, object]:
         position = torch.from_numpy(own.data.astype(np.int64).reshape(1, tokens))
     else:
         position = torch.from_numpy(np.ascontiguousarray(own.data.T[:, None], np.int64))
-    bounds = torch.from_numpy(samples.starts.astype(np.int32))
-    longest = int(samples.lengths.max())
+    bounds = samples.starts.astype(np.int32)
+    longest = samples.longest
     out = {
         "input_ids": torch.from_numpy(ids),
         "labels": torch.from_numpy(labels(samples, np.int64, ids[0]).reshape(1, tokens)),
         "position_ids": position,
-        "cu_seq_lens_q": bounds,
-        "cu_seq_lens_k": bounds.clone(),
+        "cu_seq_lens_q": torch.from_numpy(bounds),
+        "cu_seq_lens_k": torch.from_numpy(bounds.copy()),
         "max_length_q": longest,
         "max_length_k": longest,
     }
@@ -126,10 +126,9 @@ def labels(samples: Samples, dtype, ids=None) -> np.ndarray:
         out = column.data.astype(dtype)
     else:
         out = np.array(samples.input_ids if ids is None else ids, dtype)
-    first = samples.starts[:-1]
-    if samples.count and not samples.lengths.all():
-        first = first[samples.lengths > 0]
-    out[first] = IGNORE
+    if len(out):
+        # Where an empty sample stands the next one begins, or the first: "wrap".
+        out.put(samples.starts[:-1], IGNORE, "wrap")
     return out
 
 
@@ -137,7 +136,7 @@ def positions(samples: Samples, dtype) -> np.ndarray:
     """[T]: 0, 1, 2, ... anew in each sample."""
     tokens, count = samples.tokens, samples.count
     if count * _SLICE_TOKENS <= tokens:
-        ramp = _ramp(int(samples.lengths.max()) if count else 0)
+        ramp = _ramp(samples.longest)
         out = np.empty(tokens, dtype)
         bounds = samples.starts.tolist()
         for begin, end in zip(bounds, bounds[1:]):
@@ -164,16 +163,16 @@ def _under_spans(samples: Samples, column: Column, dtype, ids=None) -> np.ndarra
     if ids is None:
         ids = samples.input_ids
     tokens = samples.tokens
-    begins, ends = samples.spans(column)
-    if len(begins) * _SLICE_TOKENS <= tokens:
-        out = np.full(tokens, IGNORE, dtype)
-        for begin, end in zip(begins.tolist(), ends.tolist()):
+    spans = samples.spans(column)
+    if len(spans) * _SLICE_TOKENS <= tokens:
+        out = np.empty(tokens, dtype)
+        out.fill(IGNORE)
+        for begin, end in spans.tolist():
             out[begin:end] = ids[begin:end]
         return out
     # Runs outside and inside the spans in turn; spans are ascending and apart (wire.md section 4).
-    bounds = np.zeros(2 * len(begins) + 2, np.int64)
-    bounds[1:-1:2] = begins
-    bounds[2:-1:2] = ends
+    bounds = np.zeros(2 * len(spans) + 2, np.int64)
+    bounds[1:-1] = spans.ravel()
     bounds[-1] = tokens
     outside = np.ones(len(bounds) - 1, bool)
     outside[1::2] = False

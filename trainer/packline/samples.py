@@ -44,7 +44,7 @@ class Column(NamedTuple):
 class Samples:
     """Samples in pack order. `starts` has count + 1 entries: where each begins, and the end."""
 
-    __slots__ = ("lengths", "starts", "columns", "_id_lengths", "_id_bytes", "_spans")
+    __slots__ = ("lengths", "starts", "columns", "_id_lengths", "_id_bytes", "_spans", "_longest")
 
     def __init__(self, lengths, columns, id_lengths, id_bytes):
         self.lengths = lengths
@@ -53,6 +53,7 @@ class Samples:
         self._id_lengths = id_lengths
         self._id_bytes = id_bytes
         self._spans = {}  # name -> spans(), worked out once
+        self._longest = -1
 
     @property
     def count(self) -> int:
@@ -61,6 +62,13 @@ class Samples:
     @property
     def tokens(self) -> int:
         return int(self.starts[-1])
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest sample, 0 when there is none."""
+        if self._longest < 0:
+            self._longest = int(self.lengths.max()) if len(self.lengths) else 0
+        return self._longest
 
     @property
     def input_ids(self) -> np.ndarray:
@@ -77,12 +85,12 @@ class Samples:
         ends = offsets(self._id_lengths).tolist()
         return [self._id_bytes[a:b] for a, b in zip(ends, ends[1:])]
 
-    def spans(self, column: Column) -> tuple:
-        """(begins, ends) of a spans column, counted from the pack's first token."""
+    def spans(self, column: Column) -> np.ndarray:
+        """int64 [spans, 2]: begin and end of each span of a spans column, counted from the pack's
+        first token."""
         found = self._spans.get(column.name)
         if found is None:
-            sample = self.starts[:-1].repeat(column.rows)
-            found = column.data[:, 0] + sample, column.data[:, 1] + sample
+            found = column.data + self.starts[:-1].repeat(column.rows)[:, None]
             self._spans[column.name] = found
         return found
 
@@ -218,7 +226,7 @@ def _ids(frame, n: int) -> tuple:
 def _check_spans(samples: Samples, column: Column) -> None:
     if column.data.size == 0:
         return
-    begins, ends = samples.spans(column)
+    bounds = samples.spans(column).ravel()  # in their order they may nowhere fall
     limits = samples.starts[1:].repeat(column.rows)
-    if (begins > ends).any() or (ends > limits).any() or (begins[1:] < ends[:-1]).any():
+    if (bounds[1:] < bounds[:-1]).any() or (bounds[1::2] > limits).any():
         raise BadMessage(f"column {column.name!r} with spans out of order or beyond their sample")

@@ -55,7 +55,7 @@ class Subscriber:
         self.heard_at: Optional[float] = None  # anything of this sink's, for this session
         self.waiting: Optional[tuple] = None  # (heard at, since_ms, text)
         self._packs = 0  # in buffer
-        self._limit = 0  # packs in buffer, and those that the sink may have sent
+        self._limit = self.room  # packs in buffer, and those that the sink may send or has sent
         self._untold = 0  # taken since the last Subscribe
         self._room_since = now  # since when it has had room, or began
         self._seq = 0
@@ -72,7 +72,7 @@ class Subscriber:
 
     def _restart(self, now: float) -> None:
         self.buffer.clear()
-        self._packs = self._limit = 0
+        self._packs, self._limit = 0, self.room
         self._room_since = now
         self.waiting = None
         self.dirty = True

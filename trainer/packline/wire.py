@@ -241,8 +241,29 @@ def readable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+class _Last:
+    """What was made of a field last time: from message to message the most stay as they are, and
+    to compare is cheaper than to check and build again."""
+
+    def __init__(self, make):
+        self._make = make
+        self._kept: tuple = (object(), None)  # replaced as a whole: threads may share it
+
+    def __call__(self, raw):
+        was, value = self._kept
+        if raw == was:
+            return value
+        value = self._make(raw)
+        self._kept = (raw, value)
+        return value
+
+
 def _session(m: dict) -> Session:
-    s = h.struct(m, "session")
+    return _as_session(h.struct(m, "session"))
+
+
+@_Last
+def _as_session(s: dict) -> Session:
     return Session(h.uint(s, "restart"), h.uint(s, "start_ms"), h.uint(s, "random"))
 
 
@@ -251,13 +272,18 @@ def _point(p: dict) -> Point:
 
 
 def _cursor(c: dict) -> Cursor:
+    return Cursor(_point(h.struct(c, "point")), _lanes(h.array(c, "lanes")))
+
+
+@_Last
+def _lanes(places: list) -> tuple:
     lanes = []
-    for place in h.array(c, "lanes"):
+    for place in places:
         if type(place) is not dict:
             raise BadMessage("a lane's place that is no map")
         position = h.text(place, "position", h.POSITION_BYTES_MAX)
         lanes.append(Place(h.uint(place, "epoch"), h.uint(place, "index"), position))
-    return Cursor(_point(h.struct(c, "point")), tuple(lanes))
+    return tuple(lanes)
 
 
 def _passed(m: dict) -> tuple:

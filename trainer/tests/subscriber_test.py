@@ -173,11 +173,47 @@ def test_without_a_prefetch_the_room_follows_the_size_of_the_packs():
     assert s.room == 2  # and of a terabyte as few
 
 
-def test_what_comes_is_wanted_at_once_only_while_little_is_buffered():
+def test_a_subscribe_goes_out_at_once_when_nothing_is_left_or_promised():
     s = begun(room=4)
-    assert s.hungry()
-    for n in range(2):
-        s.on_message(pack((0, n, 0), (0, n + 1, 0)), 0.1)
-    assert not s.hungry()
-    s.take(0.2)
-    assert s.hungry() and s.low  # down at a quarter: the receiving thread is woken
+    assert said(s, 0.1)["room"] == 4
+    s.on_message(pack((0, 0, 0), (0, 1, 0)), 0.1)
+    s.take(0.1)
+    assert s.subscribe_due(0.1) > 0  # the sink may still send three
+    s.on_message(pack((0, 1, 0), (0, 2, 0)), 0.1)
+    s.take(0.1)
+    assert s.subscribe_due(0.1) == 0.0
+
+
+def test_a_room_that_shrinks_does_not_refuse_what_was_asked_for():
+    s = Subscriber(Rank(1, 0), ME, None, 0.0)
+    s.subscribe(0.0)
+    s.on_message(welcome(2), 0.0)
+    s.begin(cursor(0, 0, 0), 0.0)
+    assert said(s, 0.0)["room"] == 4
+    for n in range(4):
+        large = pack((0, n, 0), (0, n + 1, 0))._replace(nbytes=1 << 40)
+        assert s.on_message(large, 0.1)
+    assert s.room == 2 and said(s, 0.1)["room"] == 0
+    assert not s.on_message(pack((0, 4, 0), (0, 5, 0)), 0.1)
+    for n in range(3):
+        s.take(0.2)
+    assert said(s, 0.2)["room"] == 1
+    assert s.on_message(pack((0, 4, 0), (0, 5, 0)), 0.3)
+
+
+# Ctrl-C in a notebook raises between any two lines; what it left half done must not become a lost
+# or a doubled pack.
+def test_an_interrupt_while_a_pack_was_taken_in_loses_and_doubles_nothing():
+    s = begun(room=4)
+    said(s, 0.0)
+    first, second = pack((0, 0, 0), (0, 1, 0)), pack((0, 1, 0), (0, 2, 0))
+    s.on_message(first, 0.1)
+    s.buffer.append(first)  # it came again, since `want` had not been moved on
+    assert s.take(0.2) is first and s.take(0.2) is None and s.want == cursor(0, 1, 0)
+    said(s, 0.2)
+    s.on_message(second, 0.3)
+    s.buffer.popleft()  # and was gone before it counted as handed out
+    s.on_message(pack((0, 2, 0), (0, 3, 0)), 0.3)
+    assert s.take(0.4) is None and s.want == cursor(0, 1, 0)
+    said(s, 0.4)
+    assert s.on_message(second, 0.5) and s.take(0.5) is second

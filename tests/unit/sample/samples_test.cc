@@ -72,27 +72,27 @@ TEST_CASE("check_samples: a group as it should be") {
 TEST_CASE("check_samples: names what is wrong, and where") {
   CHECK(says(refusal([](Samples& s) { s.ids.pop_back(); }), "2 ids and 3 lengths"));
   CHECK(says(refusal([](Samples& s) { s.columns.erase(s.columns.begin() + 1); }),
-                 "sample 0 (\"s0:0\"): column \"input_ids\" is missing"));
+             "sample 0 (\"s0:0\"): column \"input_ids\" is missing"));
   CHECK(says(refusal([](Samples& s) { std::swap(s.columns[0], s.columns[1]); }),
-                 "column \"image\" stands behind \"input_ids\""));
+             "column \"image\" stands behind \"input_ids\""));
   CHECK(says(refusal([](Samples& s) { s.columns.insert(s.columns.begin(), s.columns[0]); }),
-                 "each once"));
+             "each once"));
   CHECK(says(refusal([](Samples& s) { s.columns[0].name = ""; }), "has no name"));
   CHECK(says(refusal([](Samples& s) { s.lengths[2] = 2; }),
-                 "column \"input_ids\" has 24 bytes of data, 7 items of 4 bytes need 28"));
+             "column \"input_ids\" has 24 bytes of data, 7 items of 4 bytes need 28"));
   CHECK(says(refusal([](Samples& s) { s.columns[0].rows[1] = 1; }), "column \"image\""));
   CHECK(says(refusal([](Samples& s) { s.columns[3].rows.pop_back(); }),
-                 "opaque column \"note\" has rows for 2 samples, must have 3"));
+             "opaque column \"note\" has rows for 2 samples, must have 3"));
   CHECK(says(refusal([](Samples& s) { s.columns[1].rows = {2, 3, 1}; }),
-                 "per_token column \"input_ids\" has rows"));
+             "per_token column \"input_ids\" has rows"));
   CHECK(says(refusal([](Samples& s) { s.columns[1].dtype = DType::kF32; }),
-                 "column \"input_ids\" must be one i32 a token"));
+             "column \"input_ids\" must be one i32 a token"));
   CHECK(says(refusal([](Samples& s) { s.columns[2] = ragged("labels", {}, {0, 0, 0}); }),
-                 "column \"labels\" must be per_token or spans"));
+             "column \"labels\" must be per_token or spans"));
   CHECK(says(refusal([](Samples& s) { s.columns[3].dtype = DType::kI8; }), "must be u8"));
   CHECK(says(refusal([](Samples& s) { s.columns[2].dtype = DType::kI64; }), "must be i32"));
   CHECK(says(refusal([](Samples& s) { s.columns[1] = spans("input_ids", {}, {0, 0, 0}); }),
-                 "column \"input_ids\" must be per_token"));
+             "column \"input_ids\" must be per_token"));
 }
 
 TEST_CASE("check_samples: spans must ascend within their sample") {
@@ -111,10 +111,10 @@ TEST_CASE("check_samples: sizes that overflow are refused before they are believ
       refusal([](Samples& s) { s.columns[0].item_shape = {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}; }),
       "too large"));
   CHECK(says(refusal([](Samples& s) {
-                   s.columns[0].item_shape = {0x80000000, 0x40000000};  // 2^62 bytes an item
-                   s.columns[0].rows = {8, 0, 0};                       // 2^65 bytes
-                 }),
-                 "too large"));
+               s.columns[0].item_shape = {0x80000000, 0x40000000};  // 2^62 bytes an item
+               s.columns[0].rows = {8, 0, 0};                       // 2^65 bytes
+             }),
+             "too large"));
 }
 
 TEST_CASE("labels_of: spans, values or none, the first token of each sample is not trained") {
