@@ -108,7 +108,10 @@ void RecordParser::Impl::pad(std::string_view bytes) {
 
 bool RecordParser::Impl::plain_tokens(std::size_t size, const FieldNames& fields) {
   static_assert(kPlainPadding <= simdjson::SIMDJSON_PADDING);
-  if (misses >= kMissesInARow && ++misses % kMissesBetween != 0) return false;
+  if (misses >= kMissesInARow) {
+    ++misses;
+    if (misses % kMissesBetween != 0) return false;
+  }
   if (!plain.read({padded.data(), size}, fields)) {
     ++misses;
     return false;
