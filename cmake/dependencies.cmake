@@ -14,6 +14,11 @@ pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece) # a toke
 # Part of a job's identity: releases may tokenise differently.
 target_compile_definitions(PkgConfig::sentencepiece INTERFACE PACKLINE_SENTENCEPIECE_VERSION="${sentencepiece_VERSION}")
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)         # /status
+# Debian 13 builds it with OpenSSL and does not say so to the linker.
+if("${httplib_CFLAGS}" MATCHES "OPENSSL")
+  find_package(OpenSSL REQUIRED)
+  target_link_libraries(PkgConfig::httplib INTERFACE OpenSSL::SSL OpenSSL::Crypto)
+endif()
 
 find_package(msgpack-cxx QUIET)  # headers of messages; Debian 13's name
 if(msgpack-cxx_FOUND)
