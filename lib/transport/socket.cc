@@ -35,7 +35,9 @@ void set_options(zmq::socket_t& s, zmq::socket_type type, const SocketOptions& o
   s.set(zmq::sockopt::tcp_keepalive_intvl, kKeepAliveEveryS);
   s.set(zmq::sockopt::tcp_keepalive_cnt, kKeepAliveTries);
   // No ZMTP heartbeats: a full receiver stops answering them and would be cut off.
-  if (type == zmq::socket_type::push || type == zmq::socket_type::dealer) {
+  // Not for a socket that receives: libzmq then drops a dead peer's pipe at once, and aborts the
+  // process when half of a message had been read (fq.cpp, !_more).
+  if (type == zmq::socket_type::push) {
     s.set(zmq::sockopt::immediate, true);  // nothing queues for a peer that never came
   }
   if (type == zmq::socket_type::router) {

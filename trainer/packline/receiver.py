@@ -249,7 +249,9 @@ class _Link:
         s = self._context.socket(zmq.DEALER)
         s.setsockopt(zmq.ROUTING_ID, self._routing_id)
         s.setsockopt(zmq.LINGER, 0)
-        s.setsockopt(zmq.IMMEDIATE, 1)  # each Subscribe replaces the last: none waits for a peer
+        # Never IMMEDIATE on a socket that receives: libzmq then drops a dead peer's pipe at once, and
+        # aborts the process when half of a message had been read (fq.cpp, !_more). So some Subscribes
+        # may wait for a peer; each states all there is to say, and the sink takes the latest.
         s.setsockopt(zmq.SNDHWM, 8)
         s.setsockopt(zmq.RCVHWM, self._mark)
         s.setsockopt(zmq.MAXMSGSIZE, wire.MESSAGE_BYTES_MAX)  # of one frame
