@@ -6,17 +6,25 @@ import sys
 import pytest
 from support import PACKLINE, packline_run, run, write_job, write_tokens
 
-# Asks for the status once every rank has had its first pack, then ends without taking more.
+# Asks for the status once every rank has had its first pack (and room for one more), then ends without taking more.
 ASKS = """
-import subprocess, sys
+import json, subprocess, sys, time
 from packline import PackStream
 packline, job, out = sys.argv[1:]
-streams = [PackStream(job, dp_rank=r, layout="rows") for r in range(4)]
+streams = [PackStream(job, dp_rank=r, layout="rows", prefetch=1) for r in range(4)]
 for s in streams:
     next(iter(s))
-for name, format in (("table", "table"), ("json", "json")):
-    with open(f"{out}.{name}", "w") as f:
-        subprocess.run([packline, "status", job, "--format", format], stdout=f, check=True)
+def status(format):
+    return subprocess.run([packline, "status", job, "--format", format], stdout=subprocess.PIPE, check=True, text=True).stdout
+deadline = time.monotonic() + 20
+# A role publishes its status five times a second: what it holds now may show a moment later.
+while time.monotonic() < deadline:
+    said = json.loads(status("json"))["roles"]
+    if sum(r.get("holds", {}).get("windows", 0) for r in said) > 0:
+        break
+for format in ("table", "json"):
+    with open(f"{out}.{format}", "w") as f:
+        f.write(status(format))
 sys.exit(0)
 """
 

@@ -22,8 +22,8 @@ def train(tmp_path, name, *command):
 
 
 def test_four_ranks_learn_as_one_that_takes_their_packs(tmp_path):
-    four, summary = train(tmp_path, "four", sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4",
-                          "--master-port", "0", TRAIN)
+    four, summary = train(tmp_path, "four", sys.executable, "-m", "torch.distributed.run", "--standalone",
+                          "--nproc-per-node", "4", TRAIN)
     one, _ = train(tmp_path, "one", sys.executable, TRAIN, "--ranks-as-accumulation")
     assert len(four["losses"]) == len(one["losses"]) == STEPS
     assert max(abs(a - b) for a, b in zip(four["losses"], one["losses"])) < 1e-4
