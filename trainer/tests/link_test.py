@@ -5,13 +5,14 @@ import sys
 
 # A peer that sends long messages without end, and is killed while they are read.
 PEER = r"""
-import sys, zmq
+import os, sys, zmq
+reader = os.getppid()
 s = zmq.Context().socket(zmq.ROUTER)
 s.setsockopt(zmq.SNDHWM, 256)
 s.bind(sys.argv[1])
 who = s.recv_multipart()[0]
 body = [b"h" * 4000] + [b"x" * 2000] * 40
-while True:
+while os.getppid() == reader:  # gone with it, also when it was aborted
     try:
         s.send_multipart([who] + body, zmq.DONTWAIT)
     except zmq.Again:
