@@ -5,11 +5,13 @@ import os
 import sys
 
 import pytest
-from support import BIN, ROOT, packline_run, ranks_command, run, PACKLINE
+from support import BIN, PACKLINE, ROOT, packline_run, ranks_command, run
 
-sys.path.insert(0, str(ROOT / "tests/reference"))
+sys.path[:0] = [str(ROOT / "tests/reference"), str(ROOT / "tests/golden")]
 os.environ["PACKLINE_BIN"] = str(BIN)
 compare = pytest.importorskip("compare", reason="xxhash is not installed")
+import jobs as golden  # noqa: E402
+
 import packline_reference as reference  # noqa: E402
 from random_jobs import random_job  # noqa: E402
 
@@ -71,3 +73,12 @@ def test_count_says_the_same_as_the_reference(tmp_path):
         assert totals["lost"]["parse"] == sum(w.ledger["lost_parse"] for w in windows)
         assert totals["lost"]["over_long"] == sum(w.ledger["lost_over_long"] for w in windows)
         assert totals["truncated_tokens"] == sum(w.ledger["truncated_tokens"] for w in windows)
+
+
+def test_the_golden_digests_are_those_of_the_reference(tmp_path):
+    kept = json.loads((ROOT / "tests/golden/digests.json").read_text())
+    got = {}
+    for name, settings, files in golden.jobs():
+        job = reference.load_job(golden.write(tmp_path / name, settings, files))
+        got[name] = f"{reference.stream_digest(p for w in reference.windows(job) for p in w.packs):016x}"
+    assert got == kept
