@@ -3,10 +3,12 @@
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from token_data import write_tokens
@@ -15,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build/bench"
 BIN = ROOT / "build/release/bin"
 SEED = 20
+PAUSE_S = 2.5  # of the trainer, where memory is measured
+HOLD_UP_S = 0.7  # of the sink there, within that; less than a packer's patience with it
 
 JOB = """\
 version: 1
@@ -65,20 +69,28 @@ def children_of(pid):
 
 
 class MemoryWatch:
-    """Samples the anonymous memory of a process's children until stopped; `peaks` by executable."""
+    """Samples the anonymous memory of a process's children until stopped; `peaks` by executable. Holds the sinks up for a
+    moment once the file `resting` is there, so that what waits for them gathers in the packer."""
 
-    def __init__(self, pid):
+    def __init__(self, pid, resting):
         self.peaks = {}
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(pid,))
+        self._thread = threading.Thread(target=self._run, args=(pid, resting))
         self._thread.start()
 
-    def _run(self, pid):
-        names, turn = {}, 0
+    def _run(self, pid, resting):
+        names, turn, held_up, until = {}, 0, [], 0
         while not self._stop.wait(0.005):
             if turn % 20 == 0:
                 names.update(children_of(pid))
             turn += 1
+            if not until and resting.exists():
+                held_up = [child for child, name in names.items() if name == "packline-sink"]
+                until = time.monotonic() + HOLD_UP_S
+                send(signal.SIGSTOP, held_up)
+            elif held_up and time.monotonic() > until:
+                send(signal.SIGCONT, held_up)
+                held_up = []
             for child, name in names.items():
                 self.peaks[name] = max(self.peaks.get(name, 0), anonymous_bytes(child))
 
@@ -88,19 +100,27 @@ class MemoryWatch:
         return self.peaks
 
 
+def send(number, children):
+    for child in children:
+        try:
+            os.kill(child, number)
+        except ProcessLookupError:
+            pass
+
+
 def run_line(job, args, watch=False):
     """One run of the line; what its client measured and, if watched, the memory peaks."""
-    out, summary = WORK / "client.json", WORK / "summary.json"
-    for path in (out, summary):
+    out, summary, resting = WORK / "client.json", WORK / "summary.json", WORK / "client.json.resting"
+    for path in (out, summary, resting):
         path.unlink(missing_ok=True)
     sets = [word for value in args.set for word in ("--set", value)]
     command = [str(BIN / "packline"), "run", str(job), *sets, "--producers", str(args.producers),
                "--packers", str(args.packers), "--summary", str(summary), "--", sys.executable,
-               str(ROOT / "bench/delivery_client.py"), str(job), str(out)]
+               str(ROOT / "bench/delivery_client.py"), str(job), str(out), str(PAUSE_S if watch else 0)]
     log = WORK / "line.log"
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
-        memory = MemoryWatch(process.pid) if watch else None
+        memory = MemoryWatch(process.pid, resting) if watch else None
         code = process.wait()
         peaks = memory.stop() if memory else {}
     if code:
@@ -120,8 +140,9 @@ def memory_table(bounds, peaks):
     """Prints each role's peak against its bound; returns the sentences about those that break it."""
     print("  anonymous memory    peak MiB   bound MiB   bound / peak")
     broken = []
-    for role in ("producer", "packer", "sink"):
-        peak, bound = peaks.get(f"packline-{role}", 0), bounds[role]
+    for role in ("producer", "packer", "sink", "client"):
+        name = os.path.basename(sys.executable) if role == "client" else f"packline-{role}"
+        peak, bound = peaks.get(name, 0), bounds[role]
         if not peak:
             broken.append(f"no {role} was seen")
             continue

@@ -1,8 +1,10 @@
 """The trainer of bench/delivery: one rank that takes every pack as `hf` tensors and times it.
 
-    packline run JOB -- python delivery_client.py JOB OUT.json
+    packline run JOB -- python delivery_client.py JOB OUT.json [PAUSE]
 
-The clock runs from the first request, before which nothing is read, to the end of the stream.
+The clock runs from the first request, before which nothing is read, to the end of the stream. With PAUSE (seconds) it
+is about memory instead: no torch, and a rest after the first pack, in which every role gathers all that it may hold;
+OUT.json.resting says that it has begun.
 """
 
 import json
@@ -29,13 +31,29 @@ def with_numpy(job):
         yield arrays[0].shape[1], True
 
 
-def main(job, out):
+def resting(job, out, pause):
+    for pack in PackStream(job, layout="numpy"):
+        yield len(pack["input_ids"]), True
+        if pause:
+            open(out + ".resting", "w").close()
+            time.sleep(pause)
+            pause = 0
+
+
+def measured(job, out, pause):
+    """(what it makes, its packs)"""
+    if pause:
+        return "numpy", resting(job, out, pause)
     try:
         import torch  # noqa: F401
 
-        layout, packs = "hf tensors (torch)", with_torch(job)
+        return "hf tensors (torch)", with_torch(job)
     except ImportError:
-        layout, packs = "int64 arrays (numpy: torch is not here)", with_numpy(job)
+        return "int64 arrays (numpy: torch is not here)", with_numpy(job)
+
+
+def main(job, out, pause="0"):
+    layout, packs = measured(job, out, float(pause))
     began = time.perf_counter()
     count = tokens = 0
     for size, right in packs:

@@ -86,6 +86,11 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
     w.passed.clear();
   }
   const std::uint64_t k = w.at.point.pack;
+  if (k >= s.packs) {
+    w.room = 0;
+    if (due(p, w.from, false, now)) refuse_pack(p, w.at.point, s.packs);
+    return;
+  }
   const StreamPoint at{w.at.point.epoch, w.at.point.window, k + settings_.dp_rank};
   Cursor after = std::move(w.at);
   if (k + job.dp_size < s.packs) {
@@ -113,6 +118,20 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
   --w.room;
 }
 
+// How many packs a window has is not known before it is here, so this is not seen when it is asked.
+void Sink::refuse_pack(const Peer& p, const StreamPoint& wanted, std::uint32_t packs) {
+  ++counters_.refused_bad;
+  ErrorMessage e;
+  e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
+  e.session = *p.session;
+  e.reason = ErrorReason::kOtherJob;
+  e.text = fmt::format(
+      "sink {}: the cursor stands at pack {} of window {} of epoch {}, which has {} packs: the "
+      "checkpoint was cut or changed by hand, go on from another",
+      settings_.dp_rank, wanted.pack, wanted.window, wanted.epoch, packs);
+  outputs_.push_back(ToTrainer{p.address, std::move(e)});
+}
+
 void Sink::send_end(Peer& p, const StreamPoint& from, const Cursor& cursor,
                     std::vector<EpochTally> passed, bool released) {
   End e;
@@ -133,6 +152,16 @@ void Sink::release(Peer& p) {
 }
 
 std::string Sink::missing(const Cursor& c, Instant now) const {
+  const Missed m = first_missed(c, now);
+  return fmt::format("sink {} misses {}; {}", settings_.dp_rank, m.window, m.why);
+}
+
+std::string Sink::missed(const Cursor& c, Instant now) const {
+  const Missed m = first_missed(c, now);
+  return fmt::format("{} ({})", m.window, m.why);
+}
+
+Sink::Missed Sink::first_missed(const Cursor& c, Instant now) const {
   const JobShape& job = settings_.job;
   Cursor at = c;
   const Slice* s = slice_at(at);
@@ -142,8 +171,8 @@ std::string Sink::missing(const Cursor& c, Instant now) const {
   }
   const WindowKey key = window_at(job, at);
   const std::string epoch = job.epochs > 1 ? fmt::format(" of epoch {}", at.point.epoch) : "";
-  return fmt::format("sink {} misses window {}{} (lane {}); {}", settings_.dp_rank, at.point.window,
-                     epoch, key.lane, line_.about(key, job.lanes, now));
+  return {fmt::format("window {}{} (lane {})", at.point.window, epoch, key.lane),
+          line_.about(key, job.lanes, now)};
 }
 
 // Law L7: "No wait without a name."

@@ -132,7 +132,7 @@ void Sink::on_subscribe(const std::string& address, const Subscribe& s, Instant 
   p.seq = s.seq;
   p.heard = now;
   p.want = *s.want;
-  p.room = s.room;
+  p.room = std::min(s.room, settings_.room_max);
   p.progress = s.progress;
   p.sent.erase(p.sent.begin(), p.sent.lower_bound({p.want.point, false}));
   const bool was_done = all_done();

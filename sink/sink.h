@@ -25,9 +25,12 @@ struct SinkSettings {
   std::uint32_t producers = 1;
   JobShape job;
   std::uint32_t window_credit = 4;  // slices held a lane, at most
-  std::string endpoint;             // where packers send this sink's slices
-  std::uint64_t session = 0;        // of this life; random, never 0
-  Welcome welcome;                  // all but envelope, session and start, which the sink fills in
+  // Packs on their way to one trainer rank, whatever room it names: no more than the transport is
+  // sure to queue, since one that it drops is missed for a whole pack lease.
+  std::uint32_t room_max = 128;
+  std::string endpoint;       // where packers send this sink's slices
+  std::uint64_t session = 0;  // of this life; random, never 0
+  Welcome welcome;            // all but envelope, session and start, which the sink fills in
   DeliveryTimes times;
 };
 
@@ -128,6 +131,7 @@ class Sink {
   void serve(Peer& p, Instant now);
   void serve_window(Peer& p, Walk& w, const Slice& s, Instant now);
   bool due(Peer& p, const StreamPoint& from, bool is_end, Instant now);
+  void refuse_pack(const Peer& p, const StreamPoint& wanted, std::uint32_t packs);
   void send_end(Peer& p, const StreamPoint& from, const Cursor& cursor,
                 std::vector<EpochTally> passed, bool released);
   void release(Peer& p);
@@ -139,7 +143,13 @@ class Sink {
   bool check_failed(Instant now);
   void end(ExitCode code, std::string text, Instant now);
   bool all_done() const;
-  std::string missing(const Cursor& c, Instant now) const;
+  struct Missed {
+    std::string window, why;
+  };
+  Missed first_missed(const Cursor& c, Instant now) const;
+  std::string missing(const Cursor& c,
+                      Instant now) const;  // "sink 3 misses window 37 (lane 1); ..."
+  std::string missed(const Cursor& c, Instant now) const;  // "window 37 (lane 1) (...)", see Wait
 
   SinkSettings settings_;
   std::vector<Peer> peers_;

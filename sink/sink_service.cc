@@ -38,7 +38,7 @@ SinkService::SinkService(Job job, const SinkOptions& options)
     : job_(std::move(job)),
       options_(options),
       session_(random_session()),
-      status_("sink", static_cast<int>(options.dp_rank), session_),
+      status_("sink", static_cast<int>(options.dp_rank), session_, job_.deliver.times.warn_after),
       started_(now()) {}
 
 Result<std::unique_ptr<SinkService>> SinkService::open(Job job, const SinkOptions& options) {
@@ -128,6 +128,11 @@ void SinkService::take_notices(Instant t) {
         return;
       }
     }
+    if (n->envelope.job != job_.fingerprint) {
+      log::warning_once(
+          limit_, "other_job", t, "{}",
+          other_job_sentence(job_, n->identity, fmt::format("producer {}", n->producer)));
+    }
     machine_->on_notice(*n, t);
   }
 }
@@ -143,6 +148,8 @@ Status SinkService::start_machine(const Notice& n, Instant t) {
   s.producers = static_cast<std::uint32_t>(job_.line.producers.size());
   s.job = job_.shape();
   s.window_credit = job_.deliver.window_credit;
+  // Half: after a pack lease what is queued already may go out a second time.
+  s.room_max = static_cast<std::uint32_t>(SocketOptions::packs().send_mark) / 2;
   s.endpoint = port_of(job_.line.sinks[options_.dp_rank], kDataPort);
   s.session = session_;
   s.times = job_.deliver.times;

@@ -11,17 +11,18 @@ struct MemoryBound {
   std::uint64_t producer = 0;
   std::uint64_t packer = 0;
   std::uint64_t sink = 0;
-  std::uint64_t client = 0;  // of the trainer's receiving side, its interpreter included
+  std::uint64_t client = 0;  // of a trainer rank that only receives, its interpreter included
 };
 
-// What the settings do not say. The defaults are for token ids and labels of ordinary texts; a job
-// whose samples carry images or are much shorter than assumed takes more.
+// What the settings do not say. The defaults are for token ids of ordinary texts with labels that
+// are the ids or -100; a job whose labels are others, whose samples carry images or are much
+// shorter than assumed takes more.
 struct MemoryAssumptions {
-  std::uint32_t producers = 1;     // processes; the lanes are dealt over them
-  double bytes_a_token = 0;        // of all columns; 0 = by the sources' formats
-  double sample_tokens = 0;        // mean length; 0 = capacity / 8, but 64 to 512
-  std::uint64_t model_bytes = 0;   // size of the encoder's model file
-  std::uint32_t client_room = 16;  // packs that a client asks for at most
+  std::uint32_t producers = 1;    // processes; the lanes are dealt over them
+  double bytes_a_token = 0;       // of all columns; 0 = as of such texts, 5
+  double sample_tokens = 0;       // mean length; 0 = capacity / 8, but 64 to 512
+  std::uint64_t model_bytes = 0;  // size of the encoder's model file
+  std::uint32_t client_room = 0;  // `prefetch` of the client; 0 = as it is without one
 };
 
 // As above with the model's size looked up.

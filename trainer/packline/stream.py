@@ -70,7 +70,9 @@ class PackStream:
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
         if prefetch is not None and (type(prefetch) is not int or not 1 <= prefetch < 2**16):
-            raise ValueError(f"prefetch must be None or a number of packs, 1 to 65535, is {prefetch!r}")
+            raise ValueError(
+                f"prefetch must be None or a number of packs, 1 to 65535, is {prefetch!r}"
+            )
         if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
             raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
         if endpoint is not None and dp_rank is None:

@@ -18,6 +18,7 @@ SILENT_S = 3.0  # a sink that was not heard for this long is not counted on
 # A room that nobody chose follows the size of the packs: as many as make ROOM_BYTES.
 ROOM_BYTES = 64 << 20
 ROOM_FIRST, ROOM_MIN, ROOM_MAX = 4, 2, 64
+ROOM_TOLD = 128  # a sink sends no more at a time, whatever it is told: SinkSettings::room_max
 
 
 class Subscriber:
@@ -25,10 +26,10 @@ class Subscriber:
     comes next. Keeps at most `room` packs that were received and not taken; with None as many as
     make ROOM_BYTES by the mean size of the latest.
 
-    C1, "whenever want or room changed", in numbers: a Subscribe goes out at once when half the
-    room has become free or nothing is left or promised; less room, and packs that came (want rises
-    by what room falls: the sink may send no more than before), are told with the next one,
-    REPORT_S later at most.
+    C1, "whenever want or room changed", in numbers: a Subscribe goes out at once when the sink may
+    send half the room more than it knows of, or nothing is left; less room, and packs that came
+    (want rises by what room falls: the sink may send no more than before), are told with the next
+    one, REPORT_S later at most.
 
     Invariant: `buffer` is an unbroken chain of packs and ends from `handed` to `want`; `handed` is
     the cursor after the last one taken, which is what a checkpoint holds."""
@@ -55,8 +56,7 @@ class Subscriber:
         self.heard_at: Optional[float] = None  # anything of this sink's, for this session
         self.waiting: Optional[tuple] = None  # (heard at, since_ms, text)
         self._packs = 0  # in buffer
-        self._limit = self.room  # packs in buffer, and those that the sink may send or has sent
-        self._untold = 0  # taken since the last Subscribe
+        self._limit = 0  # packs in buffer, and those that the sink may send or has sent
         self._room_since = now  # since when it has had room, or began
         self._seq = 0
         self.dirty = True  # there is something to say at once
@@ -72,7 +72,8 @@ class Subscriber:
 
     def _restart(self, now: float) -> None:
         self.buffer.clear()
-        self._packs, self._limit = 0, self.room
+        self._packs = 0
+        self._limit = self._free()
         self._room_since = now
         self.waiting = None
         self.dirty = True
@@ -99,8 +100,7 @@ class Subscriber:
                 self._room_since = now
             self._packs -= 1
             self._limit -= 1
-            self._untold += 1
-            self.dirty = self.dirty or 2 * self._untold >= self.room or self._limit <= 0
+            self._look_at_room()
             self.handed = message.after
             self.progress.add_pack(message.at.epoch, message)
         else:
@@ -131,11 +131,10 @@ class Subscriber:
     def subscribe(self, now: float) -> bytes:
         """The Subscribe to send. Each states all there is to say and replaces the one before."""
         self.dirty = False
-        self._untold = 0
         self._sent_at = now
         self._seq += 1
         asking = self.want is None
-        free = max(0, self.room - self._packs)
+        free = self._free()
         self._limit = max(self._limit, self._packs + free)
         progress = self.progress or Progress(START.point)
         return wire.encode_subscribe(
@@ -211,6 +210,7 @@ class Subscriber:
             return self._late()  # more than was asked for: it will be sent again
         self._packs += 1
         self._follow_size(m.nbytes)
+        self._look_at_room()
         return self._append(m, m.after)
 
     def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> bool:
@@ -223,12 +223,19 @@ class Subscriber:
         self.waiting = None
         return True
 
+    def _free(self) -> int:
+        return max(0, min(self.room - self._packs, ROOM_TOLD))
+
+    def _look_at_room(self) -> None:
+        untold = self._free() - (self._limit - self._packs)
+        if 2 * untold >= min(self.room, ROOM_TOLD) or self._limit <= 0:
+            self.dirty = True
+
     def _follow_size(self, nbytes: int) -> None:
         if not self._follows_size:
             return
         self._mean_bytes += (nbytes - self._mean_bytes) * (0.1 if self._mean_bytes else 1.0)
         room = max(ROOM_MIN, min(ROOM_MAX, int(ROOM_BYTES / max(self._mean_bytes, 1.0))))
-        self.dirty = self.dirty or room >= 2 * self.room
         self.room = room
 
     def _late(self) -> bool:

@@ -9,7 +9,7 @@ from packline.cursor import START, Cursor, Place, Point
 from packline.progress import Progress, Tally
 from packline.ranks import Rank, Session
 from packline.samples import decode_samples
-from packline.subscriber import REPORT_S, Subscriber, wait_sentence
+from packline.subscriber import REPORT_S, ROOM_TOLD, Subscriber, wait_sentence
 
 ME = Session(0, 1000, 7)
 JOB, SIZE = 0xABC, 2
@@ -182,6 +182,17 @@ def test_a_subscribe_goes_out_at_once_when_nothing_is_left_or_promised():
     s.on_message(pack((0, 1, 0), (0, 2, 0)), 0.1)
     s.take(0.1)
     assert s.subscribe_due(0.1) == 0.0
+
+
+def test_of_a_large_room_more_is_asked_for_as_packs_come():
+    s = begun(room=1000)
+    assert said(s, 0.0)["room"] == ROOM_TOLD
+    for n in range(ROOM_TOLD // 2):
+        assert s.subscribe_due(0.1) > 0
+        s.on_message(pack((0, n, 0), (0, n + 1, 0)), 0.1)
+    assert s.subscribe_due(0.1) == 0.0
+    told = said(s, 0.1)
+    assert (told["want"]["point"]["window"], told["room"]) == (ROOM_TOLD // 2, ROOM_TOLD)
 
 
 def test_a_room_that_shrinks_does_not_refuse_what_was_asked_for():

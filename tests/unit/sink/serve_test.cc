@@ -33,6 +33,42 @@ TEST_CASE("Serve: room that grows is used at once") {
   CHECK(points(l.told<Pack>()) == Points{{0, 0, 1}, {0, 0, 3}});
 }
 
+TEST_CASE("Serve: no room is so large that the transport could not queue what is sent for it") {
+  SinkSettings settings = Line::make(1, 2);
+  settings.room_max = 3;
+  Line l;
+  l.sink = Sink(std::move(settings), at_ms(0));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(0));
+  l.sink.on_subscribe("a", l.subscribe(Line::start(), 1u << 31), at_ms(1));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(2));
+  l.sink.on_slice(Line::slice(1, 0, 0), at_ms(2));
+  const auto packs = l.told<Pack>();
+  CHECK(packs.size() == 3);
+  l.sink.on_subscribe("a", l.subscribe(packs[0].after, 1u << 31), at_ms(3));
+  CHECK(l.told<Pack>().size() == 4);
+}
+
+// A checkpoint that was changed by hand: all readers treat bytes as hostile.
+TEST_CASE("Serve: a cursor behind the packs of its window is refused, and a later one is served") {
+  for (const std::uint64_t pack : {std::uint64_t{4}, std::uint64_t{1000}, ~std::uint64_t{1}}) {
+    Line l;
+    Cursor bad = Line::start();
+    bad.point.pack = pack;
+    l.sink.on_subscribe("a", l.subscribe(bad), at_ms(0));
+    l.sink.on_slice(Line::slice(0, 0, 0), at_ms(1));
+    l.sink.tick(at_ms(2));
+    const auto errors = l.told<ErrorMessage>();
+    REQUIRE(errors.size() == 1);  // and not one a turn
+    CHECK(errors[0].text == "sink 1: the cursor stands at pack " + std::to_string(pack) +
+                                " of window 0 of epoch 0, which has 4 packs: the checkpoint was "
+                                "cut or changed by hand, go "
+                                "on from another");
+    CHECK(l.told<Pack>().empty());
+    l.sink.on_subscribe("a", l.subscribe(Line::start(), 1, 0, 2), at_ms(3));
+    CHECK(points(l.told<Pack>()) == Points{{0, 0, 1}});
+  }
+}
+
 // S5: "again after a pack lease without progress: then all from want on, not the first alone."
 TEST_CASE("Serve: without progress for a pack lease everything from the want on goes out again") {
   Line l;

@@ -52,7 +52,23 @@ TEST_CASE("memory_bound: grows with what a user can raise, falls with more proce
   CHECK(bound_of(more).packer > usual.packer);
   more = job;
   more.sources[0].format = Format::kTokens;
-  CHECK(bound_of(more).sink > usual.sink);
+  CHECK(bound_of(more).producer > usual.producer);
+}
+
+// What a client without a `prefetch` asks for: as many packs as make 64 MiB, 2 to 64 of them.
+TEST_CASE("memory_bound: a client's room follows the size of the packs") {
+  Job job = usual_job();
+  MemoryAssumptions chosen;
+  chosen.client_room = 64;
+  CHECK(memory_bound(job, {}).client == memory_bound(job, chosen).client);
+  job.pack.capacity = 1 << 20;
+  const std::uint64_t room = std::uint64_t{64} << 20;
+  const std::uint64_t arrays = std::uint64_t{2} * job.pack.capacity * 3 * 8;
+  CHECK(memory_bound(job, {}).client > room + arrays);
+  CHECK(memory_bound(job, {}).client < 2 * (room + arrays));
+  chosen.client_room = 2;
+  job.pack.capacity = 1 << 24;
+  CHECK(memory_bound(job, {}).client == memory_bound(job, chosen).client);
 }
 
 TEST_CASE("assumptions_for: a sentencepiece model counts by its size") {
