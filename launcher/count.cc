@@ -87,6 +87,7 @@ int count_command(const ReportCommand& c) {
     else
       table += epoch_text(job, *e);
   }
+  fmt::print(stderr, "{}", loss_warnings(job, total));
   if (!c.json) {
     fmt::print("{}", table);
     return 0;

@@ -177,6 +177,8 @@ void LineRun::stop(int code, int signal_for_command) {
   if (!stop_at_) stop_at_ = Clock::now() + (children_.running(kCommand) ? kPatience : 0s);
 }
 
+void LineRun::stop_now() { stop_at_ = kill_at_ = Clock::now(); }
+
 void LineRun::escalate() {
   const auto now = Clock::now();
   if (!stop_at_ || now < *stop_at_) return;

@@ -37,6 +37,7 @@ class LineRun {
   // One turn: reaps, starts again, escalates. Returns the exit code once every child has ended.
   std::optional<int> turn();
   void stop(int code, int signal_for_command);
+  void stop_now();  // without patience: SIGKILL to all that is left
   void fail_line(int code, const std::string& why);  // the first failure counts
 
   std::vector<RankProgress> progress() const;  // what the sinks last wrote down

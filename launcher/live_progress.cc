@@ -33,7 +33,7 @@ LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, dou
   LineSample s;
   s.at_s = at_s;
   std::uint64_t records_an_epoch = 0;
-  std::size_t sinks = 0, sinks_full = 0;
+  std::size_t sinks = 0, sinks_full = 0, sinks_heard = 0;
   for (const RoleDocument& d : roles) {
     if (d.role == "producer") {
       s.windows_closed += d.counted("windows_closed");
@@ -47,16 +47,19 @@ LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, dou
       s.records = std::max(s.records, d.counted("records_passed"));
       s.losses = std::max(s.losses, d.counted("losses_passed"));
       if (d.held("room") == 0) ++sinks_full;
+      if (d.holds.contains("room")) ++sinks_heard;  // it is told of a trainer that has subscribed
     }
   }
   s.windows_room = std::uint64_t{job.lanes} * job.deliver.window_credit;
   s.slices_room = s.windows_room * job.deliver.dp_size;
   s.trainers_full = sinks > 0 && sinks_full == sinks;
+  s.trainers_absent = sinks > 0 && sinks_heard == 0;
   if (job.epochs != kContinuous) s.records_in_all = records_an_epoch * job.epochs;
   return s;
 }
 
 std::string limiting_stage(const LineSample& s) {
+  if (s.trainers_absent) return "the trainer, no rank of which has subscribed yet";
   if (s.trainers_full && 2 * s.slices_held >= s.slices_room) return "the trainer";
   if (2 * s.windows_held < s.windows_room) return "reading and encoding";
   if (2 * s.slices_held < s.slices_room) return "packing";

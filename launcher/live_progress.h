@@ -18,7 +18,8 @@ struct LineSample {
   std::uint64_t packs = 0, tokens = 0;            // handed out
   std::uint64_t records = 0, records_in_all = 0;  // passed; 0 in all = unknown
   std::uint64_t losses = 0;
-  bool trainers_full = false;  // no rank has room for a pack: the trainer sets the pace
+  bool trainers_full = false;    // no rank has room for a pack: the trainer sets the pace
+  bool trainers_absent = false;  // no rank has subscribed yet
 };
 
 LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, double at_s);

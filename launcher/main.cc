@@ -1,5 +1,10 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -28,9 +33,7 @@ std::vector<std::string> cut_command(std::vector<std::string>& args) {
   return command;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_main(int argc, char** argv) {
   CLI::App app{"packline packs training samples outside the trainer", "packline"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "packline " + std::string(kVersion));
@@ -101,3 +104,18 @@ int main(int argc, char** argv) {
   if (*status) return status_command(report);
   return static_cast<int>(ExitCode::kWrongJob);
 }
+
+// Output that did not arrive is no success. Whoever closed it on purpose wants none.
+int flushed(int code) {
+  const bool failed = std::ferror(stdout) != 0;
+  if ((std::fflush(stdout) == 0 && !failed) || errno == EBADF || errno == EPIPE) return code;
+  const int told =
+      complain({ExitCode::kWrongJob, fmt::format("the output could not be written: {}; what came "
+                                                 "out of it is not whole",
+                                                 std::strerror(errno))});
+  return code == 0 ? told : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return flushed(run_main(argc, argv)); }

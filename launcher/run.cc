@@ -64,11 +64,12 @@ int watch(const Job& job, LineRun& line, Signals& signals, LiveProgress* progres
   Instant check_at = now() + kCheckEvery;
   while (true) {
     if (const std::optional<int> code = line.turn()) return *code;
-    if (signals.read() != Signals::Stop::kNo && !told) {
+    const Signals::Stop stop = signals.read();
+    if (stop != Signals::Stop::kNo && !told) {
       told = true;
-      const int code = static_cast<int>(signals.exit_code());
-      line.stop(code, SIGTERM);
+      line.stop(static_cast<int>(signals.exit_code()), SIGTERM);
     }
+    if (stop == Signals::Stop::kNow) line.stop_now();
     if (progress != nullptr) progress->update();
     if (now() >= check_at) {
       check_at = now() + kCheckEvery;
@@ -101,7 +102,10 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
           {ExitCode::kWrongJob, fmt::format("--summary {}: it cannot be written", c.summary_file)});
   }
   // The command's output is its own; without one the summary is what this program prints.
-  if (!c.quiet) fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
+  if (!c.quiet) {
+    fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
+    fmt::print(stderr, "{}", loss_warnings(job, summary.total));
+  }
   if (code != 0) return code;
   if (Status ok = check_epochs(job, ranks); !ok) return complain(ok.error());
   return code;

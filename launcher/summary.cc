@@ -97,6 +97,48 @@ std::string loss_lines(const Counts& c) {
   return out;
 }
 
+namespace {
+
+constexpr double kLossThatIsNoAccident = 0.01;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+std::string loss_warnings(const Job& job, const Counts& c) {
+  const Ledger& l = c.ledger;
+  const auto over_long = static_cast<std::size_t>(SampleLoss::kOverLong);
+  std::string out;
+  const double samples = share(l.samples_lost[over_long], l.samples_made);
+  const double tokens = share(l.tokens_lost[over_long], l.tokens_made);
+  if (std::max(samples, tokens) > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the samples ({} of {}), {:.1f} % of the tokens, are longer "
+        "than "
+        "pack.capacity {} and were dropped; raise it, or set pack.over_long: truncate_right\n",
+        100 * samples, l.samples_lost[over_long], l.samples_made, 100 * tokens, job.pack.capacity);
+  }
+  if (const double cut = share(l.tokens_truncated, l.tokens_made); cut > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the tokens were cut off samples longer than pack.capacity "
+        "{}; "
+        "raise it to keep them\n",
+        100 * cut, job.pack.capacity);
+  }
+  const auto records =
+      std::accumulate(l.records_lost.begin(), l.records_lost.end(), std::uint64_t{0});
+  if (share(records, l.records_read) > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the records ({} of {}) could not be read or encoded; "
+        "`packline "
+        "run` writes each with its place and cause to the quarantine\n",
+        100 * share(records, l.records_read), records, l.records_read);
+  }
+  return out;
+}
+
 Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
   Summary s;
   std::map<std::uint64_t, Counts> epochs;

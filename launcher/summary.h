@@ -31,6 +31,10 @@ std::uint64_t lost_in_all(const Ledger& l);  // records and samples
 // A line for each reason that lost something, indented; "" when nothing was lost.
 std::string loss_lines(const Counts& c);
 
+// Law L4, aloud: a sentence, with its newline, for each way in which more than 1 % was lost; else
+// "".
+std::string loss_warnings(const Job& job, const Counts& c);
+
 struct EpochCounts {
   std::uint64_t epoch = 0;
   Counts counts;

@@ -62,9 +62,11 @@ int tail_on_private_line(const TailCommand& c) {
   return run_command(run);
 }
 
-// How the process should end.
+// How the process should end. Who sent a signal knows it.
 int report_exit(const Exit& e) {
-  if (e.code != ExitCode::kDone) fmt::print(stderr, "packline: {}\n", e.text);
+  const bool told = e.code == ExitCode::kDone || e.code == ExitCode::kTerminated ||
+                    e.code == ExitCode::kInterrupted;
+  if (!told) fmt::print(stderr, "packline: {}\n", e.text);
   return static_cast<int>(e.code);
 }
 

@@ -135,7 +135,8 @@ std::vector<Wait> Packer::waits(Instant now) const {
     else if (now - it->second > settings_.times.silent)
       waits.push_back({"a notice", fmt::format("producer {}", i), ms(it->second)});
   }
-  waits.push_back({"a window", "any producer", ms(last_window_)});
+  // Where every producer is heard there is nothing to pack; what hinders them they say themselves.
+  waits.push_back({"a window", "any producer", ms(last_window_), waits.empty()});
   return waits;
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> ports_of(const std::vector<std::string>& bases, int por
 PackerService::PackerService(Job job)
     : job_(std::move(job)),
       session_(random_session()),
-      status_("packer", -1, session_),
+      status_("packer", -1, session_, job_.deliver.times.warn_after),
       started_(now()) {}
 
 Result<std::unique_ptr<PackerService>> PackerService::open(Job job, const PackerOptions& options) {
@@ -112,6 +112,11 @@ void PackerService::take_notices(Instant t) {
       settings.producers = static_cast<std::uint32_t>(job_.line.producers.size());
       settings.times = job_.deliver.times;
       machine_.emplace(settings, t);
+    }
+    if (n.envelope.job != job_.fingerprint) {
+      log::warning_once(
+          limit_, "other_job", t, "{}",
+          other_job_sentence(job_, n.identity, fmt::format("producer {}", n.producer)));
     }
     machine_->on_notice(n, t);
   }

@@ -95,7 +95,7 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
   const auto slowest = slowest_rank();
   if (full_since_ && slowest)
     waits.push_back({"its trainer to take packs: all credit is used",
-                     fmt::format("sink {}", *slowest), since(*full_since_, now)});
+                     fmt::format("sink {}", *slowest), since(*full_since_, now), true});
   return waits;
 }
 

@@ -23,7 +23,8 @@ ProducerService::ProducerService(Job job, const ProducerOptions& options)
     : job_(std::move(job)),
       options_(options),
       session_(random_session()),
-      status_("producer", static_cast<int>(options.index), session_) {}
+      status_("producer", static_cast<int>(options.index), session_,
+              job_.deliver.times.warn_after) {}
 
 Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
                                                                const ProducerOptions& options) {
@@ -109,7 +110,16 @@ void ProducerService::take_reports(Instant t) {
   while (auto in = reports_->receive()) {
     Result<Message> m = decode(in->frames);
     if (m && std::holds_alternative<Report>(*m)) {
-      machine_->on_report(std::get<Report>(*m), t);
+      const Report& r = std::get<Report>(*m);
+      if (r.envelope.job != job_.fingerprint) {
+        log::warning_once(
+            limit_, "other_job", t,
+            "refused a report of sink {} from {}: it serves another job ({:016x}, this "
+            "producer's is {:016x}); give every process the same job and data, or start "
+            "the whole line again",
+            r.dp_rank, in->peer, r.envelope.job, job_.fingerprint);
+      }
+      machine_->on_report(r, t);
       continue;
     }
     ++bad_messages_;

@@ -137,11 +137,11 @@ std::vector<Wait> Sink::waits(Instant now) const {
     else if (now - p.heard > settings_.times.silent)
       waits.push_back({"a Subscribe", who, ms(p.heard)});
     else if (p.starving_since)
-      waits.push_back({missing(p.want, now), "the producers", ms(*p.starving_since)});
+      waits.push_back({missed(p.want, now), "the producers", ms(*p.starving_since)});
     else if (p.done && state_ != SinkState::kReleased)
       waits.push_back({"every producer to say finished", "the producers", ms(p.heard)});
     else if (p.room == 0)
-      waits.push_back({"the trainer to take packs: it has no room", who, ms(p.heard)});
+      waits.push_back({"the trainer to take packs: it has no room", who, ms(p.heard), true});
   }
   if (const auto gone = line_.silent_producer(settings_.times.silent, now))
     waits.push_back({"a notice", fmt::format("producer {}", gone->first),

@@ -248,8 +248,13 @@ std::string Subscriber::waiting_sentence(Instant now) const {
 std::optional<Wait> Subscriber::wait(Instant now) const {
   if (state_ == SubscriberState::kDone) return std::nullopt;
   if (state_ == SubscriberState::kClosing)
-    return Wait{"the sink to release this rank", fmt::format("sink {}", settings_.dp_rank),
-                static_cast<std::uint64_t>(to_ms(now - finish_at_))};
+    return Wait{
+        fmt::format(
+            "rank {} is done and has waited {} for sink {} to let it go, which it does when "
+            "all ranks are done",
+            settings_.dp_rank, in_words(now - finish_at_), settings_.dp_rank),
+        fmt::format("sink {}", settings_.dp_rank),
+        static_cast<std::uint64_t>(to_ms(now - finish_at_))};
   if (state_ == SubscriberState::kReceiving && !hungry_since_) return std::nullopt;
   const Instant since = state_ == SubscriberState::kAsking ? heard_ : *hungry_since_;
   return Wait{waiting_sentence(now), fmt::format("sink {}", settings_.dp_rank),

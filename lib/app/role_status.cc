@@ -3,12 +3,13 @@
 #include <sys/random.h>
 
 #include "lib/base/check.h"
+#include "lib/telemetry/log.h"
 #include "lib/telemetry/status.h"
 
 namespace packline {
 
-RoleStatus::RoleStatus(std::string role, int index, std::uint64_t session)
-    : role_(std::move(role)), index_(index), session_(session) {}
+RoleStatus::RoleStatus(std::string role, int index, std::uint64_t session, Duration warn_after)
+    : role_(std::move(role)), index_(index), session_(session), wait_log_(warn_after) {}
 
 Status RoleStatus::serve(const std::string& address, const std::string& port_file) {
   auto server = StatusServer::start(address, port_file);
@@ -22,6 +23,12 @@ void RoleStatus::publish(std::string_view state, Numbers holds, const std::vecto
   if (state != state_) {
     state_ = state;
     state_since_ = now;
+  }
+  if (const auto said = wait_log_.due(waits, now)) {
+    if (said->ordinary)
+      log::info("{}", said->text);
+    else
+      log::warning("{}", said->text);
   }
   if (!serving()) return;
   StatusDocument d;

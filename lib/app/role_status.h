@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/app/wait_log.h"
 #include "lib/base/instant.h"
 #include "lib/base/result.h"
 #include "lib/delivery/role.h"
@@ -20,7 +21,8 @@ class RoleStatus {
  public:
   using Numbers = std::vector<std::pair<std::string, std::uint64_t>>;
 
-  RoleStatus(std::string role, int index, std::uint64_t session);
+  // A wait that lasts longer than `warn_after` is logged too.
+  RoleStatus(std::string role, int index, std::uint64_t session, Duration warn_after);
 
   // Serves at `address` ("host:port"; port 0 = of the system's choice, written to `port_file`).
   Status serve(const std::string& address, const std::string& port_file);
@@ -35,6 +37,7 @@ class RoleStatus {
   std::uint64_t session_;
   std::string state_;
   Instant state_since_{};
+  WaitLog wait_log_;
   std::unique_ptr<StatusServer> server_;
 };
 

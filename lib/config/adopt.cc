@@ -39,4 +39,15 @@ Status adopt_identity(Job& job, const std::vector<std::pair<std::string, std::st
   return {};
 }
 
+std::string other_job_sentence(const Job& adopted,
+                               const std::vector<std::pair<std::string, std::string>>& told,
+                               const std::string& whom) {
+  std::string differs = first_difference(told, adopted.identity);
+  if (differs.empty()) differs = "its fingerprint is not that of its settings";
+  const bool data = needs_data(differs.substr(0, differs.find(':')));
+  return fmt::format("{} runs another job than this line ({}){}: it is not listened to; {}", whom,
+                     differs, data ? ", its data or model are not what they were" : "",
+                     "give every process the same job and data, or start the whole line again");
+}
+
 }  // namespace packline

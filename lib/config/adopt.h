@@ -16,4 +16,10 @@ namespace packline {
 Status adopt_identity(Job& job, const std::vector<std::pair<std::string, std::string>>& told,
                       std::uint64_t fingerprint, const std::string& whom);
 
+// Why the notices of a producer that runs another job than the adopted one are refused: one
+// sentence that names the first setting that differs.
+std::string other_job_sentence(const Job& adopted,
+                               const std::vector<std::pair<std::string, std::string>>& told,
+                               const std::string& whom);
+
 }  // namespace packline

@@ -25,6 +25,7 @@ struct Wait {
   std::string what;
   std::string whom;
   std::uint64_t since_ms = 0;  // for how long already
+  bool ordinary = false;       // the trainer sets the pace: no sign of trouble, however long
   bool operator==(const Wait&) const = default;
 };
 

@@ -108,11 +108,11 @@ std::shared_ptr<zmq::message_t> receive_part(void* socket) {
   return part;
 }
 
-// "10.0.0.7", or for ipc "localhost:uid:gid:pid".
+// "10.0.0.7", or for ipc "localhost:uid:gid:pid"; of an ipc peer that is gone already, nothing.
 std::string peer_of(zmq::message_t& part) {
   const char* address = zmq_msg_gets(part.handle(), "Peer-Address");
-  if (address == nullptr) return {};
-  const std::string_view text = address;
+  const std::string_view text = address == nullptr ? "" : address;
+  if (text.empty()) return "a peer that is gone";
   constexpr std::string_view kLocal = "localhost:";
   if (text.substr(0, kLocal.size()) != kLocal) return std::string(text);
   return fmt::format("process {}", text.substr(text.rfind(':') + 1));

@@ -74,6 +74,29 @@ def test_signals_end_the_line_and_leave_nothing(job, sig, code):
     assert not (job.parent / "state/run.json").exists()
 
 
+def test_the_second_ctrl_c_ends_at_once_what_ignores_the_first(job):
+    line = start_line(job, ["bash", "-c", "trap '' INT TERM; echo here >&2; while true; do sleep 0.1; done"])
+    wait_for(lambda: whole_line(line.pid), 20, "the line's processes")
+    assert line.stderr.readline() == "here\n"
+    pids = line_children(line.pid)
+    line.send_signal(signal.SIGINT)
+    time.sleep(0.3)  # two of a signal that are not taken up apart are one
+    assert line.poll() is None
+    before = time.monotonic()
+    line.send_signal(signal.SIGINT)
+    assert line.wait(timeout=20 * PATIENCE) == 130
+    assert time.monotonic() - before < 4 * PATIENCE
+    assert not [p for p in pids if alive(p)]
+
+
+@pytest.mark.parametrize("command", [["count"], ["check"], ["tail", "--dp-rank", "0"], ["tail", "--dp-rank", "0", "--format", "jsonl"]])
+def test_output_that_cannot_be_written_is_no_success(job, command):
+    with open("/dev/full", "w") as full:
+        done = run([PACKLINE, command[0], job, *command[1:]], stdout=full)
+    assert done.returncode == 2
+    assert "the output could not be written: No space left on device" in done.stderr
+
+
 def test_kill_9_of_the_launcher_ends_its_children_within_2_s(job):
     line = start_line(job, ["sleep", "600"])
     wait_for(lambda: whole_line(line.pid), 20, "the line's processes")
