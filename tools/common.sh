@@ -60,12 +60,10 @@ build() {
 # tally LOG...: "passed failed skipped" over the closing lines of ctest and pytest in the logs.
 tally() {
   awk '
-    /tests passed, [0-9]+ tests failed out of [0-9]+/ {
-      for (i = 1; i < NF; i++) {
-        if ($i == "passed,") failed += $(i + 1)
-        if ($i == "of") { passed += $(i + 1); failing = 1 }
-      }
-      passed -= $4
+    /^[0-9]+% tests passed(, [0-9]+ tests? failed)? out of [0-9]+/ {
+      bad = $3 == "passed," ? $4 : 0  # not said by every release when there is none
+      failed += bad
+      for (i = 1; i < NF; i++) if ($i == "of") passed += $(i + 1) - bad
       next
     }
     /^(=+ )?[0-9]+ (passed|failed|errors?|skipped|deselected|xfailed|xpassed).* in [0-9.]+s/ {

@@ -24,7 +24,7 @@ SubscriberSettings rank_settings(World& w, std::uint32_t rank, std::uint32_t pee
   return s;
 }
 
-std::string text(const StreamPoint& p) {
+std::string named(const StreamPoint& p) {
   return fmt::format("{}.{}.{}", p.epoch, p.window, p.pack);
 }
 
@@ -149,7 +149,7 @@ void Training::check_pack(const TrainerRank& r, const Pack& p) const {
   const bool right = n < stream.size() && p.at == stream[n].at && p.body.digest == stream[n].digest;
   world_.check(right, [&] {
     return fmt::format("wrong pack: {} wants {}, got {} ({:016x})", r.name,
-                       n < stream.size() ? text(stream[n].at) : "the end", text(p.at),
+                       n < stream.size() ? named(stream[n].at) : "the end", named(p.at),
                        p.body.digest);
   });
 }

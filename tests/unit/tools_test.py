@@ -26,6 +26,8 @@ def bash(script):
 TOTALS = [
     ("100% tests passed, 0 tests failed out of 123", "123 0 0"),
     ("98% tests passed, 2 tests failed out of 100", "98 2 0"),
+    ("100% tests passed out of 524", "524 0 0"),
+    ("99% tests passed, 1 test failed out of 100", "99 1 0"),
     ("12 passed, 1 skipped in 3.20s", "12 0 1"),
     ("1 failed, 3 passed, 2 errors, 1 warning in 0.10s", "3 3 0"),
     ("==== 4 passed, 9 deselected in 65.10s (0:01:05) ====", "4 0 0"),
@@ -44,7 +46,7 @@ def test_totals_are_read_from_closing_lines(tmp_path, line, totals):
 def test_totals_of_several_runners_are_added(tmp_path):
     for number, (line, _) in enumerate(TOTALS):
         (tmp_path / f"{number}.log").write_text(line + "\n")
-    assert bash(f"tally {tmp_path}/*.log").stdout.strip() == "240 5 1"
+    assert bash(f"tally {tmp_path}/*.log").stdout.strip() == "863 6 1"
 
 
 def test_a_step_tells_its_time_and_hides_its_output():
