@@ -80,6 +80,15 @@ void Producer::plan(Instant now) {
     full_since_ = now;
 }
 
+// Whether the place is that of a held window, or of the next one to read. A place whose position
+// differs is another one: it came from a cursor that was changed by hand.
+bool Producer::reaches(const Lane& l, const Place& base) {
+  if (!l.head) return false;
+  if (base == *l.head) return true;
+  const auto it = l.held.find({base.epoch, base.index});
+  return it != l.held.end() && it->second.before == base.position;
+}
+
 // P2 and P3. The lowest place decides, together with the position that came with it: whatever was
 // freed or sent before, it is never assumed that nobody asks for it again.
 void Producer::plan_lane(std::uint32_t lane, Lane& l) {
@@ -87,10 +96,7 @@ void Producer::plan_lane(std::uint32_t lane, Lane& l) {
   if (!slowest) return;
   const Place& base = *RankReports::place_of(reports_.all().at(*slowest).report, lane);
   const Key key{base.epoch, base.index};
-  const bool reachable =
-      l.head && key <= Key{l.head->epoch, l.head->index} &&
-      key >= (l.held.empty() ? Key{l.head->epoch, l.head->index} : l.held.begin()->first);
-  if (!reachable) {
+  if (!reaches(l, base)) {
     counters_.seeks += l.head.has_value();
     l.held.clear();
     l.head = base;

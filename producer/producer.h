@@ -111,6 +111,7 @@ class Producer {
 
   bool admits(const Report& r);
   void plan(Instant now);
+  static bool reaches(const Lane& l, const Place& base);
   void plan_lane(std::uint32_t lane, Lane& l);
   bool full(const Lane& l) const { return l.head && l.held.size() >= settings_.window_credit; }
   bool on_its_way(const Leases::Lease& l) const;

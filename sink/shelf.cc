@@ -40,6 +40,11 @@ const Slice* Shelf::find(const WindowKey& key) const {
   return it == passed_.end() ? nullptr : &it->second;
 }
 
+void Shelf::drop(const WindowKey& key) {
+  held_.erase(key);
+  passed_.erase(key);
+}
+
 void Shelf::pass_over(const WindowKey& key) {
   auto node = held_.extract(key);
   if (!node.empty()) passed_.insert(std::move(node));

@@ -28,6 +28,9 @@ class Shelf {
   // Held or passed over; nullptr when neither.
   const Slice* find(const WindowKey& key) const;
 
+  // Nothing when it is not here.
+  void drop(const WindowKey& key);
+
   // The mark moves over this window, which has no packs. Nothing when it was passed over already.
   void pass_over(const WindowKey& key);
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "lib/base/check.h"
-
 namespace packline {
 
 std::string_view name_of(SinkState s) {
@@ -140,6 +138,7 @@ void Sink::on_subscribe(const std::string& address, const Subscribe& s, Instant 
   if (state_ == SinkState::kWaiting) state_ = SinkState::kServing;
   const std::optional<StreamPoint> before = mark();
   move_mark();
+  refuse_misfits();
   release(p);
   for (Peer& each : peers_) serve(each, now);
   if (mark() != before || all_done() != was_done) report(now);
@@ -161,8 +160,38 @@ void Sink::move_mark() {
 const Slice* Sink::slice_at(const Cursor& c) const {
   const WindowKey key = window_at(settings_.job, c);
   const Slice* s = shelf_.find(key);
-  if (s != nullptr) PL_CHECK_EQ(s->before, c.lanes[key.lane].position);
-  return s;
+  return s != nullptr && s->before == c.lanes[key.lane].position ? s : nullptr;
+}
+
+// S3: a slice with another position than the one that is wanted is given up, whichever of the two
+// is wrong, and the rank that wants it is told.
+void Sink::refuse_misfits() {
+  for (const Peer& p : peers_) {
+    if (!p.session) continue;
+    for (std::uint32_t lane = 0; lane < p.want.lanes.size(); ++lane) {
+      const Place& place = p.want.lanes[lane];
+      const WindowKey key{lane, place.epoch, place.index};
+      const Slice* s = shelf_.find(key);
+      if (s == nullptr || s->before == place.position) continue;
+      shelf_.drop(key);
+      ++counters_.slices_misfit;
+      tell_error(p, ErrorReason::kOtherJob,
+                 fmt::format(
+                     "sink {}: the cursor's position in lane {} (window {} of it, epoch {}) is not "
+                     "where the line made that window: a checkpoint was changed by hand, or the "
+                     "ranks loaded different ones; go on from one that all of them share",
+                     settings_.dp_rank, lane, place.index, place.epoch));
+    }
+  }
+}
+
+void Sink::tell_error(const Peer& p, ErrorReason why, std::string text) {
+  ErrorMessage e;
+  e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
+  e.session = *p.session;
+  e.reason = why;
+  e.text = std::move(text);
+  outputs_.push_back(ToTrainer{p.address, std::move(e)});
 }
 
 // S4: nobody waits for windows without packs; if they held credit, W of them in a row would hold
@@ -209,8 +238,6 @@ void Sink::on_slice(Slice s, Instant now) {
     ++counters_.slices_had;
     return;
   }
-  if (std::tie(s.key.epoch, s.key.index) == std::tie(next.epoch, next.index))
-    PL_CHECK_EQ(s.before, next.position);
   switch (shelf_.put(std::move(s))) {
     case Shelf::Put::kHad:
       ++counters_.slices_had;
@@ -225,6 +252,7 @@ void Sink::on_slice(Slice s, Instant now) {
       break;
   }
   ++counters_.slices;
+  refuse_misfits();
   settle();
   for (Peer& p : peers_) serve(p, now);
   report(now);

@@ -64,6 +64,7 @@ struct SinkCounters {
   std::uint64_t slices_early = 0;    // dropped: no trainer has subscribed yet
   std::uint64_t slices_full = 0;     // dropped: the lane is full of lower ones
   std::uint64_t slices_evicted = 0;  // dropped later for a lower one
+  std::uint64_t slices_misfit = 0;   // dropped: at another position than a rank's cursor has
   std::uint64_t packs_sent = 0;
   std::uint64_t packs_sent_again = 0;
   std::uint64_t subscribes_stale = 0;
@@ -125,6 +126,8 @@ class Sink {
   void move_mark();
   void settle();
   const Slice* slice_at(const Cursor& c) const;
+  void refuse_misfits();
+  void tell_error(const Peer& p, ErrorReason why, std::string text);
 
   // Serving (serve.cc).
   struct Walk;

@@ -112,12 +112,7 @@ void Sink::end(ExitCode code, std::string text, Instant now) {
   if (code != ExitCode::kDone) {
     for (const Peer& p : peers_) {
       if (!p.session || now - p.heard > settings_.times.silent) continue;
-      ErrorMessage e;
-      e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
-      e.session = *p.session;
-      e.reason = ErrorReason::kLineFailed;
-      e.text = text;
-      outputs_.push_back(ToTrainer{p.address, std::move(e)});
+      tell_error(p, ErrorReason::kLineFailed, text);
     }
   }
   exit_ = Exit{code, std::move(text)};

@@ -267,6 +267,7 @@ void SinkService::publish_status(Instant t) {
                                   {"slices_early", c.slices_early},
                                   {"slices_full", c.slices_full},
                                   {"slices_evicted", c.slices_evicted},
+                                  {"slices_misfit", c.slices_misfit},
                                   {"packs_sent", c.packs_sent},
                                   {"packs_sent_again", c.packs_sent_again},
                                   {"subscribes_stale", c.subscribes_stale},

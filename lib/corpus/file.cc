@@ -71,8 +71,8 @@ Status write_at(const Fd& fd, const std::string& file, std::uint64_t offset, con
     const ssize_t n = ::pwrite(fd.get(), from + put, size - put, static_cast<off_t>(offset + put));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      return fail(ExitCode::kDataRefused, cannot(file, "written", errno) +
-                                              ": make room there, or name another state folder");
+      return fail(ExitCode::kWrongJob, cannot(file, "written", errno) +
+                                           ": make room there, or name another state folder");
     }
     put += static_cast<std::size_t>(n);
   }

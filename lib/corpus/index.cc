@@ -46,7 +46,7 @@ std::string_view body_of(const Mapping& m) {
 
 Result<Fd> open_to_write(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_CREAT | flags, 0666);
-  if (fd < 0) return fail(ExitCode::kDataRefused, cannot(path, "opened for writing", errno));
+  if (fd < 0) return fail(ExitCode::kWrongJob, cannot(path, "opened for writing", errno));
   return Fd(fd);
 }
 
@@ -57,7 +57,7 @@ Result<Fd> lock(const std::string& path) {
   int rc;
   do rc = ::flock(fd->get(), LOCK_EX);
   while (rc != 0 && errno == EINTR);
-  if (rc != 0) return fail(ExitCode::kDataRefused, cannot(path, "locked", errno));
+  if (rc != 0) return fail(ExitCode::kWrongJob, cannot(path, "locked", errno));
   return fd;
 }
 
@@ -116,7 +116,7 @@ Status make_index(const Fd& data, const std::string& file, const FileStamp& stam
   const std::string fresh = path + ".new";
   auto ok = write_index(data, file, stamp, content, fresh);
   if (ok && std::rename(fresh.c_str(), path.c_str()) != 0) {
-    ok = fail(ExitCode::kDataRefused, cannot(fresh, "renamed", errno));
+    ok = fail(ExitCode::kWrongJob, cannot(fresh, "renamed", errno));
   }
   if (!ok) {
     ::unlink(fresh.c_str());
@@ -140,7 +140,7 @@ Result<FileIndex> FileIndex::open(const std::string& file, const std::string& st
   std::error_code error;
   std::filesystem::create_directories(state_folder + "/index", error);
   if (error) {
-    return fail(ExitCode::kDataRefused, cannot(state_folder + "/index", "made", error.value()));
+    return fail(ExitCode::kWrongJob, cannot(state_folder + "/index", "made", error.value()));
   }
   const auto held = lock(path + ".lock");
   if (!held) return tl::unexpected(held.error());

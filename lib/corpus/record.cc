@@ -37,6 +37,18 @@ std::string wrong_bytes(std::string_view bytes) {
   return {};
 }
 
+// A pack has its own bounds: a mask of ones says nothing, and beside packed rows it would be wrong.
+std::string drop_attention_mask(std::vector<TokenColumn>& columns) {
+  const auto mask = std::find_if(columns.begin(), columns.end(),
+                                 [](const TokenColumn& c) { return c.name == "attention_mask"; });
+  if (mask == columns.end()) return {};
+  const bool padded = mask->real || std::any_of(mask->integers.begin(), mask->integers.end(),
+                                                [](std::int64_t v) { return v != 1; });
+  columns.erase(mask);
+  if (!padded) return {};
+  return "attention_mask is not 1 for every token: the record is padded; tokenise without padding";
+}
+
 }  // namespace
 
 struct RecordParser::Impl {
@@ -323,6 +335,7 @@ std::string RecordParser::Impl::finish_tokens(const FieldNames& fields) {
   std::erase_if(tokens.others, [n](const TokenColumn& c) {
     return n == 0 || (c.real ? c.reals.size() : c.integers.size()) != n;
   });
+  if (std::string wrong = drop_attention_mask(tokens.others); !wrong.empty()) return wrong;
   std::sort(tokens.others.begin(), tokens.others.end(),
             [](const TokenColumn& a, const TokenColumn& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < tokens.others.size(); ++i) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include "lib/sample/bytes.h"
@@ -135,6 +136,27 @@ Column join_labels_as_values(const Parts& parts, const std::vector<const Column*
   return {"labels", DType::kI32, ColumnKind::kPerToken, {}, std::move(fresh).take(), {}};
 }
 
+// JSON does not tell 1 from 1.0: a per-token column that some parts have as i64 and some as f64 is
+// f64 in all. `made` keeps the converted ones.
+void make_alike_numbers(std::vector<const Column*>& columns, std::deque<Column>& made) {
+  const auto numbers = [&](DType t) {
+    return std::any_of(columns.begin(), columns.end(), [t](const Column* c) {
+      return c != nullptr && c->kind == ColumnKind::kPerToken && c->dtype == t;
+    });
+  };
+  if (!numbers(DType::kI64) || !numbers(DType::kF64)) return;
+  for (const Column*& c : columns) {
+    if (c == nullptr || c->kind != ColumnKind::kPerToken || c->dtype != DType::kI64) continue;
+    std::vector<double> reals(c->data.count<std::int64_t>());
+    for (std::size_t i = 0; i < reals.size(); ++i) {
+      reals[i] = static_cast<double>(c->data.at<std::int64_t>(i));
+    }
+    made.push_back(
+        {c->name, DType::kF64, c->kind, c->item_shape, Buffer::of(std::move(reals)), {}});
+    c = &made.back();
+  }
+}
+
 }  // namespace
 
 Result<Samples> concatenate(const std::vector<Samples>& all) {
@@ -148,7 +170,7 @@ Result<Samples> concatenate(const std::vector<Samples>& all) {
     joined.lengths.insert(joined.lengths.end(), part->lengths.begin(), part->lengths.end());
   }
   for (const std::string_view name : names_of(parts)) {
-    const std::vector<const Column*> columns = columns_named(parts, name);
+    std::vector<const Column*> columns = columns_named(parts, name);
     if (name == "labels") {
       const bool values = std::any_of(columns.begin(), columns.end(), [](const Column* c) {
         return c != nullptr && c->kind == ColumnKind::kPerToken;
@@ -157,6 +179,8 @@ Result<Samples> concatenate(const std::vector<Samples>& all) {
                                       : join_labels_as_spans(parts, columns));
       continue;
     }
+    std::deque<Column> made;
+    make_alike_numbers(columns, made);
     if (Status ok = check_alike(parts, columns); !ok) return tl::unexpected(ok.error());
     const auto model =
         std::find_if(columns.begin(), columns.end(), [](const Column* c) { return c != nullptr; });

@@ -74,8 +74,9 @@ Samples gather(const Samples& s, const std::vector<std::uint32_t>& chosen);
 // spans/per-token "labels" by what the lack means (every token supervised), a ragged or opaque
 // column by no rows. A part that lacks any other per-token column, or has it with another dtype,
 // item shape or kind, is an error (kDataRefused) that names the sample and the column. Where some
-// parts have labels as spans and some as values, all become values. Parts of no samples do not
-// count. Each part keeps the invariant.
+// parts have labels as spans and some as values, all become values; where some have a per-token
+// column as i64 and some as f64, all become f64. Parts of no samples do not count. Each part keeps
+// the invariant.
 Result<Samples> concatenate(const std::vector<Samples>& parts);
 
 // The labels of the tokens, unshifted: the column "labels", spans resolved, or input_ids when there

@@ -38,7 +38,7 @@ class File {
 };
 
 tl::unexpected<Error> cannot(const char* what, const std::string& path, int error) {
-  return fail(ExitCode::kDataRefused,
+  return fail(ExitCode::kWrongJob,
               fmt::format("{}: cannot {} the quarantine file: {}; the loss is counted, but not "
                           "described there (free some space, or give the job another state folder)",
                           path, what, std::strerror(error)));

@@ -221,6 +221,8 @@ void SinkProcess::check_report(const Report& r) {
 }
 
 void SinkProcess::act() {
+  world.check(machine_.counters().slices_misfit == 0,
+              [&] { return name + " was given a slice or a cursor of another stream"; });
   for (SinkOutput& out : machine_.take_outputs()) {
     if (auto* t = std::get_if<ToTrainer>(&out)) {
       world.send(address, std::stoi(t->address), std::move(t->message));

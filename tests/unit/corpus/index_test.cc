@@ -191,7 +191,7 @@ TEST_CASE(
   std::signal(SIGXFSZ, handler);
 
   REQUIRE_FALSE(index.has_value());
-  CHECK(index.error().code == ExitCode::kDataRefused);
+  CHECK(index.error().code == ExitCode::kWrongJob);  // its `state`
   CHECK(index.error().text.find("the index of " + file + " could not be made: ") == 0);
   CHECK(index.error().text.find("make room there, or name another state folder") !=
         std::string::npos);
@@ -204,5 +204,6 @@ TEST_CASE("FileIndex: a state folder that cannot be made is an error that names 
   const std::string file = folder.write("a.jsonl", "{}");
   const auto index = FileIndex::open(file, folder.write("state", "a file"));
   REQUIRE_FALSE(index.has_value());
+  CHECK(index.error().code == ExitCode::kWrongJob);
   CHECK(index.error().text.find(folder.path("state") + "/index cannot be made: ") == 0);
 }

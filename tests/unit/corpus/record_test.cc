@@ -124,6 +124,19 @@ TEST_CASE("Record: other labels stay as they are") {
   CHECK(r.tokens.labels == Ids{2, -2147483648, -100});
 }
 
+TEST_CASE("Record: an attention_mask of ones is no column, and one of padding is refused") {
+  RecordParser parser;
+  const Record& r =
+      parsed(parser, R"({"input_ids":[1,2],"attention_mask":[1,1],"a":[7,8]})", Format::kTokens);
+  REQUIRE(r.tokens.others.size() == 1);
+  CHECK(r.tokens.others[0].name == "a");
+  const auto padded =
+      parser.parse(R"({"input_ids":[1,0],"attention_mask":[1,0]})", Format::kTokens, {});
+  REQUIRE_FALSE(padded.has_value());
+  CHECK(padded.error().text ==
+        "attention_mask is not 1 for every token: the record is padded; tokenise without padding");
+}
+
 TEST_CASE("Record: arrays of numbers as long as the ids are columns, others are not") {
   RecordParser parser;
   const Record& r = parsed(parser, R"({"z":[0.5,1,-2],"input_ids":[1,2,3],"a":[7,8,-9],"short":[1],

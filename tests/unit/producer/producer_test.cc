@@ -76,6 +76,19 @@ struct Line {
 
 using Sent = std::vector<std::string>;
 
+// P2: a place is its number and its position.
+TEST_CASE("Producer: a place with another position than that of its own window is read anew") {
+  Line l;
+  l.producer.on_report(l.report(0, {0, 0, ""}), at_ms(0));
+  CHECK(l.read(0).size() == 2);
+  l.producer.on_report(l.report(0, {0, 1, "after0"}), at_ms(1));
+  CHECK(l.read(1) == std::vector<Place>{{0, 2, "after1"}});
+  l.producer.on_report(l.report(0, {0, 1, "elsewhere"}), at_ms(2));
+  CHECK(l.read(2) == std::vector<Place>{{0, 1, "elsewhere"}, {0, 2, "after1"}});
+  l.producer.on_report(l.report(0, {0, 3, "elsewhere"}), at_ms(3));
+  CHECK(l.read(3).front() == Place{0, 3, "elsewhere"});
+}
+
 TEST_CASE("Producer: without a report it has nothing to read") {
   Line l;
   CHECK(l.read(0).empty());

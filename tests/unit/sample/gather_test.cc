@@ -114,6 +114,23 @@ TEST_CASE("concatenate: ragged and opaque columns are completed by no rows") {
   CHECK(values<char>(*joined->find("note")) == std::vector<char>{'a'});
 }
 
+TEST_CASE(
+    "concatenate: what JSON wrote as 1 in one sample and as 1.0 in another are reals in all") {
+  const auto scaled = [](std::string id, DType dtype, Buffer data) {
+    return part({std::move(id)}, {2},
+                {per_token("input_ids", {1, 2}),
+                 {"loss_scale", dtype, ColumnKind::kPerToken, {}, std::move(data), {}}});
+  };
+  const auto whole = scaled("a", DType::kI64, Buffer::of(std::vector<std::int64_t>{1, -2}));
+  const auto real = scaled("b", DType::kF64, Buffer::of(std::vector<double>{0.5, 1}));
+  const auto joined = concatenate({whole, real, whole});
+  REQUIRE(joined);
+  REQUIRE(check_samples(*joined));
+  CHECK(joined->find("loss_scale")->dtype == DType::kF64);
+  CHECK(values<double>(*joined->find("loss_scale")) == std::vector<double>{1, -2, 0.5, 1, 1, -2});
+  CHECK(concatenate({whole, whole})->find("loss_scale")->dtype == DType::kI64);
+}
+
 TEST_CASE("concatenate: columns that do not agree are refused by sample and name") {
   const Samples plain = part({"a"}, {1}, {per_token("input_ids", {1})});
   const Samples scaled =

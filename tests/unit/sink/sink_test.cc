@@ -48,6 +48,47 @@ TEST_CASE("Sink: a slice that it already holds, or that lies below the mark, cha
   CHECK(l.outputs().empty());
 }
 
+// S3, and all readers treat bytes as hostile: a cursor comes from outside.
+TEST_CASE("Sink: a cursor at another position than the line's is told, and ends nothing") {
+  Line l;
+  Cursor wrong = after(Line::start(), Line::slice(0, 0, 0));
+  wrong.lanes[0].position = "elsewhere";
+  l.sink.on_slice(Line::slice(0, 0, 1), at_ms(0));
+  l.sink.on_subscribe("a", l.subscribe(wrong), at_ms(1));
+  CHECK(l.told<ErrorMessage>().empty());
+  l.sink.on_slice(Line::slice(1, 0, 0), at_ms(2));
+  l.sink.on_slice(Line::slice(0, 0, 1), at_ms(3));
+  const auto told = l.told<ErrorMessage>();
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].reason == ErrorReason::kOtherJob);
+  CHECK(told[0].text ==
+        "sink 1: the cursor's position in lane 0 (window 1 of it, epoch 0) is not where the line "
+        "made that window: a checkpoint was changed by hand, or the ranks loaded different ones; "
+        "go on from one that all of them share");
+  CHECK(l.sink.held() == 1);  // lane 1's
+  CHECK(l.sink.counters().slices_misfit == 1);
+
+  // The rank comes back with the right one, and the slice is sent again.
+  l.sink.on_subscribe("a", l.subscribe(after(Line::start(), Line::slice(0, 0, 0)), 4, 0, 2),
+                      at_ms(4));
+  l.sink.on_slice(Line::slice(0, 0, 1), at_ms(5));
+  CHECK(l.sink.held() == 2);
+  CHECK(l.sink.counters().slices_misfit == 1);
+}
+
+TEST_CASE("Sink: what it holds already is compared with a new cursor as well") {
+  Line l;
+  l.sink.on_subscribe("a", l.subscribe(Line::start()), at_ms(1));
+  l.sink.on_slice(Line::slice(0, 0, 0), at_ms(2));
+  Cursor wrong = Line::start();
+  wrong.lanes[0].position = "elsewhere";
+  l.forget();
+  l.sink.on_subscribe("a", l.subscribe(wrong, 4, 0, 2), at_ms(3));
+  CHECK(l.told<ErrorMessage>().size() == 1);
+  CHECK(l.told<Pack>().empty());
+  CHECK(l.sink.held() == 0);
+}
+
 TEST_CASE("Sink: slices of another job, dp_size, rank or shape are refused and counted") {
   Line l;
   l.sink.on_subscribe("a", l.subscribe(Line::start()), at_ms(1));
