@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lib/delivery/digest.h"
-#include "lib/sample/gatherer.h"
+#include "lib/sample/parts.h"
 
 namespace packline {
 namespace {
@@ -27,13 +27,9 @@ PackBody body_of(const WindowKey& key, std::uint64_t window, std::uint32_t index
 }  // namespace
 
 Packer::Packer(PackerSettings settings, Instant now)
-    : settings_(std::move(settings)),
-      planner_(settings_.pack.capacity),
-      started_(now),
-      heard_any_(now),
-      last_window_(now) {}
+    : settings_(std::move(settings)), started_(now), heard_any_(now), last_window_(now) {}
 
-// What assign() takes for granted, since a window comes over a socket.
+// What the window promises, held against the job: it comes over a socket.
 Status Packer::check(const Window& w) {
   const auto bad = [&](const std::string& why) {
     ++counters_.refused_bad;
@@ -44,25 +40,31 @@ Status Packer::check(const Window& w) {
   const PackSettings& pack = settings_.pack;
   if (w.key.lane >= settings_.job.lanes)
     return bad(fmt::format("the job has no lane {}", w.key.lane));
-  if (w.envelope.dp_size == 0 || w.packs % w.envelope.dp_size != 0)
-    return bad(
-        fmt::format("{} packs cannot be dealt over dp_size {}", w.packs, w.envelope.dp_size));
-  if (w.packs > pack.packs_per_window)
-    return bad(fmt::format("it claims {} packs, pack.packs_per_window is {}", w.packs,
+  if (w.envelope.dp_size == 0 || w.packs.size() % w.envelope.dp_size != 0)
+    return bad(fmt::format("{} packs cannot be dealt over dp_size {}", w.packs.size(),
+                           w.envelope.dp_size));
+  if (w.packs.size() > pack.packs_per_window)
+    return bad(fmt::format("it claims {} packs, pack.packs_per_window is {}", w.packs.size(),
                            pack.packs_per_window));
-  for (const Destination& d : w.to)
+  std::set<std::uint32_t> ranks;
+  for (const Destination& d : w.to) {
     if (d.dp_rank >= w.envelope.dp_size)
       return bad(fmt::format("it names dp_rank {} of dp_size {}", d.dp_rank, w.envelope.dp_size));
-  for (std::size_t i = 0; i < w.samples.size(); ++i)
-    if (w.samples.lengths[i] == 0 || w.samples.lengths[i] > pack.capacity)
-      return bad(fmt::format("sample {} has {} tokens, pack.capacity is {}", w.samples.ids[i],
-                             w.samples.lengths[i], pack.capacity));
-  const std::size_t bins = pack.strategy == Strategy::kSequential
-                               ? planner_.next_fit(w.samples.lengths).size()
-                               : planner_.count_bins(w.samples.lengths, w.packs);
-  if (bins > w.packs)
-    return bad(
-        fmt::format("its {} samples do not fit into its {} packs", w.samples.size(), w.packs));
+    if (!ranks.insert(d.dp_rank).second)
+      return bad(fmt::format("it names dp_rank {} twice", d.dp_rank));
+  }
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < w.packs.size(); ++k) {
+    if (w.packs[k] > w.samples.size() - next)
+      return bad(fmt::format("its packs have more samples than it has: {}", w.samples.size()));
+    std::uint64_t tokens = 0;
+    for (std::uint32_t i = 0; i < w.packs[k]; ++i) tokens += w.samples.lengths[next++];
+    if (tokens > pack.capacity)
+      return bad(
+          fmt::format("pack {} has {} tokens, pack.capacity is {}", k, tokens, pack.capacity));
+  }
+  if (next != w.samples.size())
+    return bad(fmt::format("its packs have {} samples, it has {}", next, w.samples.size()));
   return {};
 }
 
@@ -78,18 +80,17 @@ Result<std::vector<PackedSlice>> Packer::on_window(const Window& w, Instant now)
   }
   if (const Status ok = check(w); !ok) return tl::unexpected<Error>(ok.error());
   const std::uint64_t window = w.key.index * settings_.job.lanes + w.key.lane;
-  const Bins bins =
-      assign(settings_.pack, planner_, w.key.epoch, window, w.samples.lengths, w.packs);
+  const auto packs = static_cast<std::uint32_t>(w.packs.size());
   const std::uint32_t dp_size = w.envelope.dp_size;
-  const Gatherer gatherer(w.samples);
+  std::vector<Samples> all = runs_of(w.samples, w.packs);
   std::vector<PackedSlice> slices;
   slices.reserve(w.to.size());
   for (const Destination& d : w.to) {
     PackedSlice s;
     s.endpoint = d.endpoint;
-    s.slice = {w.envelope, w.key, w.before, w.after, w.last, w.packs, d.dp_rank, w.ledger, {}};
-    for (std::uint32_t k = d.dp_rank; k < w.packs; k += dp_size) {
-      s.packs.push_back(gatherer.gather(bins[k]));
+    s.slice = {w.envelope, w.key, w.before, w.after, w.last, packs, d.dp_rank, w.ledger, {}};
+    for (std::uint32_t k = d.dp_rank; k < packs; k += dp_size) {
+      s.packs.push_back(std::move(all[k]));
       s.slice.parts.push_back(body_of(w.key, window, k, s.packs.back()));
     }
     counters_.packs += s.packs.size();

@@ -12,7 +12,6 @@
 #include "lib/delivery/place.h"
 #include "lib/delivery/role.h"
 #include "lib/delivery/times.h"
-#include "lib/packing/planner.h"
 #include "lib/packing/settings.h"
 #include "lib/sample/samples.h"
 #include "lib/wire/messages.h"
@@ -42,14 +41,15 @@ struct PackerCounters {
   std::uint64_t refused_bad = 0;  // windows that do not pack as they claim
 };
 
-// The packer: a function from a window to slices, and the rule by which it ends. It holds nothing
-// between windows, so it may die, stop or be doubled at any time. One thread at a time.
+// The packer: a function from a window to slices, and the rule by which it ends. A window says
+// which samples each pack has; here they become packs, with their digests, and slices. It holds
+// nothing between windows, so it may die, stop or be doubled at any time. One thread at a time.
 class Packer {
  public:
   Packer(PackerSettings settings, Instant now);
 
   // The slices for window.to: pack k goes to rank k % window.envelope.dp_size. A window of another
-  // job, or one whose samples do not pack into the packs that it promises, is counted and is an
+  // job, or one whose packs are not as they may be, is counted and is an
   // error whose sentence is for the log; the packer goes on.
   Result<std::vector<PackedSlice>> on_window(const Window& w, Instant now);
 
@@ -66,7 +66,6 @@ class Packer {
   Status check(const Window& w);
 
   PackerSettings settings_;
-  Planner planner_;
   std::map<std::uint32_t, Instant> heard_;  // producers, by their notices
   std::set<std::uint32_t> finished_;
   Instant started_;

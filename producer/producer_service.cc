@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
 #include "lib/transport/endpoint.h"
@@ -31,7 +32,7 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
   std::unique_ptr<ProducerService> s(new ProducerService(std::move(job), options));
   // The addresses first: a second producer with this index must not touch the first one's files.
   if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
-  auto maker = open_job(s->job_);
+  auto maker = open_job(s->job_, [](const std::string& text) { log::info("{}", text); });
   if (!maker) return tl::unexpected(maker.error());
   if (s->job_.epochs == kContinuous && (*maker)->records() == 0) {
     return fail(
@@ -144,7 +145,7 @@ void ProducerService::take_windows(Instant t) {
     w.before = std::move(c.before);
     w.after = std::move(c.after);
     w.last = c.last;
-    w.packs = c.packs;
+    w.packs = std::move(c.packs);
     w.ledger = c.ledger;
     w.samples = std::move(c.samples);
     machine_->on_window(made->ticket, std::move(w), t);

@@ -28,6 +28,7 @@ struct SinkSettings {
   // Packs on their way to one trainer rank, whatever room it names: no more than the transport is
   // sure to queue, since one that it drops is missed for a whole pack lease.
   std::uint32_t room_max = 128;
+  bool absent_trainer_fails = true;  // after times.fail_after; not where it may rest for hours
   std::string endpoint;       // where packers send this sink's slices
   std::uint64_t session = 0;  // of this life; random, never 0
   Welcome welcome;            // all but envelope, session and start, which the sink fills in

@@ -78,7 +78,7 @@ bool Sink::check_failed(Instant now) {
   const Duration limit = settings_.times.fail_after;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& p = peers_[i];
-    if (p.done || now - p.contact <= limit) continue;
+    if (p.done || now - p.contact <= limit || !settings_.absent_trainer_fails) continue;
     const std::string who =
         peers_.size() == 1
             ? std::string("no trainer rank")

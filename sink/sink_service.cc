@@ -152,6 +152,7 @@ Status SinkService::start_machine(const Notice& n, Instant t) {
   s.room_max = static_cast<std::uint32_t>(SocketOptions::packs().send_mark) / 2;
   s.endpoint = port_of(job_.line.sinks[options_.dp_rank], kDataPort);
   s.session = session_;
+  s.absent_trainer_fails = job_.deliver.absent_trainer_fails;
   s.times = job_.deliver.times;
   s.welcome.identity = job_.identity;
   s.welcome.stream_version = kStreamVersion;
@@ -159,7 +160,11 @@ Status SinkService::start_machine(const Notice& n, Instant t) {
   s.welcome.packs_per_optimizer_step = job_.deliver.packs_per_optimizer_step;
   s.welcome.capacity = job_.pack.capacity;
   s.welcome.dp_size_multiple = job_.pack.dp_size_multiple;
+  s.welcome.sample_multiple_of = job_.pack.sample_multiple_of;
+  s.welcome.pad_to_multiple_of = job_.pack.pad_to_multiple_of;
+  s.welcome.pad_id = static_cast<std::uint32_t>(job_.pack.pad_id);
   s.welcome.epochs = job_.epochs;
+  s.welcome.packs_per_epoch = packs_in_every_epoch(job_);
   s.welcome.warn_after_ms = static_cast<std::uint64_t>(to_ms(job_.deliver.times.warn_after));
   s.welcome.fail_after_ms = static_cast<std::uint64_t>(to_ms(job_.deliver.times.fail_after));
   machine_.emplace(std::move(s), t);

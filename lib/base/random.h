@@ -33,6 +33,7 @@ enum class Purpose : std::uint64_t {
   kBlockOrder = 3,   // shuffle: buffer
   kPackOrder = 4,    // the packs of a window
   kRecord = 5,       // the seed that an encoder gets for a record
+  kEvaluation = 6,   // which records are set aside
 };
 
 class Rng {

@@ -9,7 +9,8 @@ namespace {
 
 // What only a process that sees the data and the model can say.
 bool needs_data(const std::string& key) {
-  return key == "encoder" || key == "sources.all" || key.ends_with(".content");
+  return key == "encoder" || key == "sources.all" || key.ends_with(".content") ||
+         key == kPacksInEveryEpoch;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "lib/base/check.h"
@@ -61,7 +62,9 @@ Identity source_identity(const Job& job, std::size_t i, std::uint64_t content) {
     entries.emplace_back(fmt::format("sources.{}.{}", i, name), shortened(value));
   };
   add("path", relative_pattern(job, source));
+  if (source.read_as != ReadAs::kAuto) add("read_as", find_key("sources[].read_as")->get(job, i));
   add("format", find_key("sources[].format")->get(job, i));
+  if (source.record != RecordIs::kDocument) add("record", "sequence");
   if (source.weight > 0) add("weight", fmt::format("{}", source.weight));
   if (source.repeat != 1) add("repeat", fmt::format("{}", source.repeat));
   if (const std::string fields = fields_text(source.fields); fields != fields_text(FieldNames{})) {
@@ -94,14 +97,25 @@ void add_encode(Job& job, const std::string& encoder) {
 }
 
 void add_pack(Job& job) {
+  const PackSettings& pack = job.pack;
   std::vector<const char*> keys{"pack.capacity", "pack.strategy", "pack.packs_per_window"};
-  if (job.pack.strategy != Strategy::kSequential) {
+  if (pack.plan == PlanKind::kGlobal) {
+    keys.insert(keys.end(), {"pack.plan", "pack.replan_each_epoch"});
+  } else if (looks_ahead(pack.strategy)) {
     keys.push_back("pack.lookahead_packs");
-    if (job.pack.lookahead_packs > 0) {
+    if (pack.lookahead_packs > 0) {
       keys.insert(keys.end(), {"pack.lookahead_samples_max", "pack.lookahead_windows_max"});
     }
   }
-  keys.insert(keys.end(), {"pack.over_long", "pack.dp_size_multiple", "deliver.remainder"});
+  if (pack.max_samples > 0) keys.push_back("pack.max_samples");
+  if (pack.sample_multiple_of > 1) keys.push_back("pack.sample_multiple_of");
+  if (pack.strategy != Strategy::kWrapped) keys.push_back("pack.over_long");
+  if (pack.drop_unsupervised) keys.push_back("pack.drop_unsupervised");
+  if (pack.balance != Balance::kNone) {
+    keys.insert(keys.end(), {"pack.balance", "pack.cost_per_token"});
+  }
+  if (pack.same_kind) keys.push_back("pack.same_kind");
+  keys.insert(keys.end(), {"pack.dp_size_multiple", "deliver.remainder"});
   for (const char* key : keys) job.identity.emplace_back(key, shortened(value_of(job, key)));
 }
 
@@ -128,7 +142,19 @@ void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
   add_sources(job, source_contents);
   add_encode(job, encoder);
   add_pack(job);
+  if (job.eval.fraction > 0) {
+    job.identity.emplace_back("eval.fraction", value_of(job, "eval.fraction"));
+    job.identity.emplace_back("eval.seed", value_of(job, "eval.seed"));
+    job.identity.emplace_back("split", value_of(job, "split"));
+  }
   job.fingerprint = fingerprint_of(job.identity);
+}
+
+std::uint64_t packs_in_every_epoch(const Job& job) {
+  const std::string* text = value_in(job.identity, kPacksInEveryEpoch);
+  std::uint64_t packs = 0;
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), packs);
+  return packs;
 }
 
 std::uint64_t fingerprint_of(const Identity& identity) { return xxh3(canonical(identity)); }

@@ -71,6 +71,7 @@ void resolve_sources(Job& job, Findings& findings) {
     auto files = matched_files(job.folder, job.sources[i].pattern);
     if (files) {
       job.sources[i].files = std::move(*files);
+      check_source_files(job, i, findings);
     } else {
       findings.add(key, std::move(files.error()));
     }
@@ -97,6 +98,11 @@ void resolve_paths(Job& job, Data data, Findings& findings) {
 
 }  // namespace
 
+Selection Job::selection() const {
+  constexpr double kAll = 18446744073709551616.0;  // 2^64
+  return {static_cast<std::uint64_t>(eval.fraction * kAll), eval.seed, split == Split::kEval};
+}
+
 LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets, Data data) {
   LoadedJob loaded;
   Job& job = loaded.job;
@@ -111,6 +117,7 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
     read_tree(root, job, findings);
     check_rules(job, findings);
     resolve_paths(job, data, findings);
+    if (job.split == Split::kEval) become_eval(job);
   }
   loaded.mistakes = findings.take();
   return loaded;

@@ -7,6 +7,7 @@
 
 #include "lib/base/result.h"
 #include "lib/corpus/order.h"
+#include "lib/corpus/selection.h"
 #include "lib/corpus/source.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/times.h"
@@ -28,12 +29,21 @@ struct DeliverSettings {
   std::uint32_t packs_per_optimizer_step = 1;
   std::uint32_t window_credit = 4;
   DeliveryTimes times;
+  bool absent_trainer_fails = true;  // after times.fail_after
 };
+
+// Records that are set aside for evaluation.
+struct EvalSettings {
+  double fraction = 0;  // of all records, about
+  std::uint64_t seed = 0;
+};
+enum class Split : std::uint8_t { kTrain, kEval };
 
 struct LineSettings {
   std::vector<std::string> producers, sinks;  // base addresses; both empty: made by `packline run`
-  bool bind_any = false;                      // line.bind: any
-  bool security_none = false;                 // line.security: none was said
+  std::vector<std::string> eval_producers, eval_sinks;  // likewise, for split: eval
+  bool bind_any = false;                                // line.bind: any
+  bool security_none = false;                           // line.security: none was said
 };
 
 // A job, checked: every value is in range and every path absolute.
@@ -51,6 +61,8 @@ struct Job {
   EncodeSettings encode;
   PackSettings pack;  // seed and dp_size_multiple filled in
   DeliverSettings deliver;
+  EvalSettings eval;
+  Split split = Split::kTrain;
   LineSettings line;
 
   // Every setting that determines the stream as (key, short value), in one fixed order; values over
@@ -59,6 +71,7 @@ struct Job {
   std::vector<std::pair<std::string, std::string>> identity;
   std::uint64_t fingerprint = 0;
 
+  Selection selection() const;
   JobShape shape() const { return {fingerprint, lanes, epochs, deliver.dp_size}; }
 };
 
@@ -88,6 +101,11 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
 // one content hash a source, in order.
 void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
               const std::string& encoder);
+
+// The entry of an identity that says how many packs every epoch has, where that is known before
+// training; and what it says, 0 where it is not.
+constexpr const char* kPacksInEveryEpoch = "packs_in_every_epoch";
+std::uint64_t packs_in_every_epoch(const Job& job);
 
 // The hash of an identity.
 std::uint64_t fingerprint_of(const std::vector<std::pair<std::string, std::string>>& identity);

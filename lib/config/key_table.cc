@@ -43,6 +43,8 @@ Keys top_keys() {
       integer("seed", "", 0, 9223372036854775807.0, MEMBER(seed),
               "Decides every random choice; another seed is another stream."),
       epochs_key(),
+      choice("split", {"train", "eval"}, MEMBER(split),
+             "eval: the records that are set aside, in order, once an epoch, without end."),
       text("state", 4096, MEMBER(state),
            "Folder for indexes, quarantine and the run folder, relative to the job file."),
   };
@@ -51,9 +53,15 @@ Keys top_keys() {
 Keys source_keys() {
   Keys keys{
       required(text("sources[].path", 4096, MEMBER(sources[i].pattern),
-                    "A JSONL file or a pattern (* ? []), relative to the job file.")),
+                    "A file or a pattern (* ? []), relative to the job file; .gz and .zst are "
+                    "unpacked.")),
+      choice("sources[].read_as", {"auto", "jsonl", "json", "lines", "files", "megatron"},
+             MEMBER(sources[i].read_as),
+             "auto: by the name. json: an array; lines, files: plain text; megatron: .idx, .bin."),
       required(choice("sources[].format", {"text", "chat", "tokens"}, MEMBER(sources[i].format),
                       "What a record is: one text, a chat of messages, or ready token ids.")),
+      choice("sources[].record", {"document", "sequence"}, MEMBER(sources[i].record),
+             "What one record of a Megatron pair is."),
       where(computed(number("sources[].weight", "", 1e-6, 1e6, MEMBER(sources[i].weight),
                             "Share of this source while sources are mixed; all sources or none."),
                      "by size"),
@@ -120,8 +128,16 @@ Keys pack_keys() {
   return {
       integer("pack.capacity", "tokens", 1, 16777216, MEMBER(pack.capacity),
               "The length of a pack, never exceeded: what the trainer's sequence length is."),
-      choice("pack.strategy", {"best_fit_decreasing", "sequential"}, MEMBER(pack.strategy),
-             "best_fit_decreasing fills best; sequential keeps the order of the samples."),
+      choice("pack.strategy",
+             {"best_fit_decreasing", "first_fit_decreasing", "sequential", "wrapped", "spread"},
+             MEMBER(pack.strategy),
+             "best_fit fills best; sequential keeps the order; wrapped cuts the stream; spread is "
+             "even."),
+      choice("pack.plan", {"streaming", "global"}, MEMBER(pack.plan),
+             "streaming: window after window; global: the whole epoch at once, after a pass for "
+             "the lengths."),
+      boolean("pack.replan_each_epoch", MEMBER(pack.replan_each_epoch),
+              "Whether a global plan has other packs in each epoch, not only another order."),
       integer("pack.packs_per_window", "packs", 1, 1048576, MEMBER(pack.packs_per_window),
               "Packs that are planned together: more fill better and take more memory."),
       computed(integer("pack.lookahead_packs", "packs", 0, 1048576, MEMBER(pack.lookahead_packs),
@@ -133,8 +149,26 @@ Keys pack_keys() {
       integer("pack.lookahead_windows_max", "windows", 0, 1048576,
               MEMBER(pack.lookahead_windows_max),
               "For how many windows a sample may be carried over before it must be sent."),
-      choice("pack.over_long", {"drop", "error", "truncate_right"}, MEMBER(pack.over_long),
+      integer("pack.max_samples", "samples", 0, 16777216, MEMBER(pack.max_samples),
+              "The most samples in a pack; 0 is no limit."),
+      integer(
+          "pack.sample_multiple_of", "tokens", 1, 65536, MEMBER(pack.sample_multiple_of),
+          "Each sample is padded to a multiple of it, such as twice the context parallel size."),
+      integer("pack.pad_to_multiple_of", "tokens", 1, 16777216, MEMBER(pack.pad_to_multiple_of),
+              "Each pack is padded to a multiple of it; the capacity gives every pack one shape."),
+      integer("pack.pad_id", "token id", 0, 2147483647, MEMBER(pack.pad_id),
+              "The token id of padding, whose label is -100."),
+      choice("pack.over_long", {"drop", "error", "truncate_right", "truncate_left", "split"},
+             MEMBER(pack.over_long),
              "What becomes of a sample longer than the capacity; each one is counted."),
+      boolean("pack.drop_unsupervised", MEMBER(pack.drop_unsupervised),
+              "Whether samples without any token that carries loss are lost, and counted."),
+      choice("pack.balance", {"none", "attention"}, MEMBER(pack.balance),
+             "attention: packs of one step cost alike, so that no rank waits for the slowest."),
+      integer("pack.cost_per_token", "", 0, 1048576, MEMBER(pack.cost_per_token),
+              "The a of a sample's cost a*L + L*L, for balance; 0 is attention alone."),
+      boolean("pack.same_kind", MEMBER(pack.same_kind),
+              "Whether all packs of a step hold media rows, or none does."),
       computed(integer("pack.dp_size_multiple", "packs", 1, 65536, MEMBER(pack.dp_size_multiple),
                        "Packs of a window are a multiple of it; a resume may use any dp_size that "
                        "divides it."),
@@ -151,8 +185,9 @@ Keys deliver_keys() {
       integer("deliver.packs_per_optimizer_step", "packs", 1, 65536,
               MEMBER(deliver.packs_per_optimizer_step),
               "Of one rank: micro batch x gradient accumulation; for counting optimizer steps."),
-      choice("deliver.remainder", {"spread"}, MEMBER(pack.remainder),
-             "An epoch's last samples are spread so that every rank gets as many packs."),
+      choice(
+          "deliver.remainder", {"spread", "drop", "repeat"}, MEMBER(pack.remainder),
+          "How an epoch's last packs become equally many for every rank; each sample is counted."),
       integer("deliver.window_credit", "windows", 1, 1024, MEMBER(deliver.window_credit),
               "Windows of a lane that may be under way: this bounds the memory of the line."),
       milliseconds("deliver.lease_ms", 10, 3600000, MEMBER(deliver.times.lease),
@@ -161,6 +196,16 @@ Keys deliver_keys() {
               "A wait longer than this is said, with who waits for whom."),
       seconds("deliver.fail_after_s", 0.1, 604800, MEMBER(deliver.times.fail_after),
               "A wait longer than this ends the process with that sentence."),
+  };
+}
+
+Keys eval_keys() {
+  return {
+      number(
+          "eval.fraction", "", 0, 0.9, MEMBER(eval.fraction),
+          "Which share of the records is set aside for evaluation; no epoch of training has them."),
+      integer("eval.seed", "", 0, 9223372036854775807.0, MEMBER(eval.seed),
+              "Decides which ones; apart from `seed`, so that they stay the same."),
   };
 }
 
@@ -184,6 +229,9 @@ Keys line_keys() {
             "Base address of each producer, by index; absent: `packline run` makes the line."),
       texts("line.sinks", 512, MEMBER(line.sinks),
             "Base address of each sink, by dp_rank; a process takes five ports from there."),
+      texts("line.eval_producers", 512, MEMBER(line.eval_producers),
+            "Likewise for the processes that serve evaluation (--set split=eval)."),
+      texts("line.eval_sinks", 512, MEMBER(line.eval_sinks), "Likewise, one for each dp_rank."),
       std::move(bind),
       std::move(security),
   };
@@ -194,8 +242,8 @@ Keys line_keys() {
 const std::vector<Key>& job_keys() {
   static const std::vector<Key> keys = [] {
     Keys all = top_keys();
-    for (auto* more :
-         {&source_keys, &order_keys, &encode_keys, &pack_keys, &deliver_keys, &line_keys}) {
+    for (auto* more : {&source_keys, &order_keys, &encode_keys, &pack_keys, &deliver_keys,
+                       &eval_keys, &line_keys}) {
       add(all, (*more)());
     }
     return all;

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -15,10 +13,6 @@ namespace packline {
 namespace {
 
 constexpr std::uint64_t kMultipleMax = 65536;
-
-std::string source_key(std::size_t i, const char* name) {
-  return fmt::format("sources.{}.{}", i, name);
-}
 
 void check_multiple(Job& job, Findings& findings) {
   const std::uint64_t dp_size = job.deliver.dp_size;
@@ -47,7 +41,8 @@ void check_multiple(Job& job, Findings& findings) {
 void check_lookahead(Job& job, Findings& findings) {
   PackSettings& pack = job.pack;
   if (!findings.given("pack.lookahead_packs")) pack.lookahead_packs = pack.packs_per_window;
-  if (pack.strategy == Strategy::kSequential || pack.lookahead_packs == 0) return;
+  if (!looks_ahead(pack.strategy) || pack.plan == PlanKind::kGlobal || pack.lookahead_packs == 0)
+    return;
   for (const char* key : {"pack.strategy", "pack.packs_per_window", "pack.lookahead_packs",
                           "pack.lookahead_windows_max"}) {
     if (!findings.sound(key)) return;
@@ -69,60 +64,6 @@ void check_shuffle(const Job& job, Findings& findings) {
     findings.add("shuffle.size",
                  "is missing; shuffle.kind: buffer needs the size of its blocks in records, such "
                  "as shuffle.size: 10000");
-  }
-}
-
-void check_weights(const Job& job, Findings& findings) {
-  std::size_t with = 0;
-  for (std::size_t i = 0; i < job.sources.size(); ++i) {
-    with += findings.given(source_key(i, "weight"));
-  }
-  if (with == 0 || with == job.sources.size()) return;
-  for (std::size_t i = 0; i < job.sources.size(); ++i) {
-    const std::string key = source_key(i, "weight");
-    if (findings.given(key) || !findings.sound(key)) continue;
-    findings.add(key, fmt::format("is missing; {} of {} sources have a weight, give one to all of "
-                                  "them or to none",
-                                  with, job.sources.size()));
-  }
-}
-
-// Two keys of a record that its format reads must not be one.
-void check_fields(const Job& job, Findings& findings) {
-  for (std::size_t i = 0; i < job.sources.size(); ++i) {
-    const FieldNames& f = job.sources[i].fields;
-    const std::array<std::pair<const char*, const std::string*>, 6> of_record{
-        {{"text", &f.text},
-         {"messages", &f.messages},
-         {"input_ids", &f.input_ids},
-         {"labels", &f.labels},
-         {"loss_mask", &f.loss_mask},
-         {"id", &f.id}}};
-    std::map<std::string, const char*> seen;
-    for (const auto& [name, value] : of_record) {
-      const auto [first, is_new] = seen.emplace(*value, name);
-      if (is_new) continue;
-      findings.add(fmt::format("sources.{}.fields.{}", i, name),
-                   fmt::format("{} is already what fields.{} names", shown(*value), first->second));
-    }
-    if (f.role == f.content) {
-      findings.add(fmt::format("sources.{}.fields.content", i),
-                   fmt::format("{} is already what fields.role names", shown(f.role)));
-    }
-  }
-}
-
-void check_formats(const Job& job, Findings& findings) {
-  if (!findings.sound("encode.kind")) return;
-  const bool tokens = job.encode.kind == EncodeKind::kTokens;
-  for (std::size_t i = 0; i < job.sources.size(); ++i) {
-    const std::string key = source_key(i, "format");
-    if (!findings.sound(key) || (job.sources[i].format == Format::kTokens) == tokens) continue;
-    findings.add(key, tokens
-                          ? "encode.kind: tokens takes ready token ids only; set format: tokens, "
-                            "or encode.kind: sentencepiece or bytes"
-                          : "format: tokens needs encode.kind: tokens, which takes the ids as "
-                            "they are, for all sources");
   }
 }
 
@@ -216,10 +157,10 @@ void check_rules(Job& job, Findings& findings) {
   job.pack.seed = job.seed;
   check_multiple(job, findings);
   check_lookahead(job, findings);
+  check_packing(job, findings);
+  check_eval(job, findings);
   check_shuffle(job, findings);
-  check_weights(job, findings);
-  check_fields(job, findings);
-  check_formats(job, findings);
+  check_sources(job, findings);
   check_model(job, findings);
   check_line(job, findings);
 }

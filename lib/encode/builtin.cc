@@ -48,9 +48,10 @@ Encoded lost(RecordLoss reason, std::string text) {
   return e;
 }
 
-RecordParser& parser_of_thread() {
+Result<const Record*> parse(const EncodeRequest& request) {
   thread_local RecordParser parser;
-  return parser;
+  if (request.form == RecordForm::kText) return parser.plain_text(request.bytes);
+  return parser.parse(request.bytes, request.source->format, request.source->fields);
 }
 
 std::string identity_of(const EncodeSettings& settings) {

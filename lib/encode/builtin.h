@@ -43,8 +43,8 @@ std::string sample_id(const EncodeRequest& request, const Record& record);
 
 Encoded lost(RecordLoss reason, std::string text);
 
-// This thread's parser.
-RecordParser& parser_of_thread();
+// The record of a request, by this thread's parser: valid until its next one. Not for binary ids.
+Result<const Record*> parse(const EncodeRequest& request);
 
 std::unique_ptr<Encoder> make_tokens_encoder();
 std::unique_ptr<Encoder> make_bytes_encoder(const EncodeSettings& settings);

@@ -15,7 +15,7 @@ class BytesEncoder final : public Encoder {
 
   Encoded encode(const EncodeRequest& request) const override {
     const Format format = request.source->format;
-    const auto parsed = parser_of_thread().parse(request.bytes, format, request.source->fields);
+    const auto parsed = parse(request);
     if (!parsed) return lost(RecordLoss::kParse, parsed.error().text);
     TokenBuilder tokens;
     if (settings_.add_bos) tokens.add(kBytesBos, all());

@@ -14,10 +14,11 @@ namespace packline {
 
 // One record on its way into an encoder.
 struct EncodeRequest {
-  std::string_view bytes;                  // of the line
+  std::string_view bytes;
   const SourceSettings* source = nullptr;  // format and field names
   std::string id;          // the part of the sample id that names source and position: "s0:4711+1"
   std::uint64_t seed = 0;  // of this record, for random augmentation that repeats
+  RecordForm form = RecordForm::kJson;  // what `bytes` are
 };
 
 // What became of a record: samples (0..n, with their ids), or why there are none.

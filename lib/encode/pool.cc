@@ -73,7 +73,7 @@ void EncodePool::work() {
     }
     job->results.reserve(job->group.size());
     for (PoolRecord& r : job->group) {
-      job->results.push_back(encoder_.encode({r.bytes, r.source, std::move(r.id), r.seed}));
+      job->results.push_back(encoder_.encode({r.bytes, r.source, std::move(r.id), r.seed, r.form}));
     }
     job->group = Group();
     {

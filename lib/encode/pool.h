@@ -19,6 +19,7 @@ struct PoolRecord {
   const SourceSettings* source = nullptr;  // must outlive the pool's work
   std::string id;
   std::uint64_t seed = 0;
+  RecordForm form = RecordForm::kJson;
 };
 
 // Worker threads that encode groups of records and give the results back in the order in which the

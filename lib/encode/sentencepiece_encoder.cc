@@ -50,7 +50,7 @@ class SentencePieceEncoder final : public Encoder {
 
   Encoded encode(const EncodeRequest& request) const override {
     const Format format = request.source->format;
-    const auto parsed = parser_of_thread().parse(request.bytes, format, request.source->fields);
+    const auto parsed = parse(request);
     if (!parsed) return lost(RecordLoss::kParse, parsed.error().text);
     const bool all = settings_.train == EncodeSettings::Train::kAll || format == Format::kText;
     std::vector<Segment> segments;

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/base/buffer.h"
+#include "lib/corpus/binary_tokens.h"
 #include "lib/encode/builtin.h"
 
 namespace packline {
@@ -62,12 +64,28 @@ std::vector<Column> columns_of(const TokenRecord& tokens) {
   return columns;
 }
 
+// Ids that are binary already: no parsing, one copy.
+Encoded encode_binary(const EncodeRequest& request) {
+  const std::size_t n = request.bytes.size() / token_bytes(request.form);
+  auto ids = std::make_shared_for_overwrite<std::int32_t[]>(n);
+  if (std::string wrong = read_tokens(request.bytes, request.form, ids.get()); !wrong.empty()) {
+    return lost(RecordLoss::kParse, std::move(wrong));
+  }
+  Encoded e;
+  e.samples.ids.push_back(request.id);
+  e.samples.lengths.push_back(static_cast<std::uint32_t>(n));
+  const auto* bytes = reinterpret_cast<const std::byte*>(ids.get());
+  e.samples.columns.push_back(
+      per_token("input_ids", DType::kI32, Buffer{std::move(ids), bytes, n * sizeof(std::int32_t)}));
+  return e;
+}
+
 // Ready tokens, as they are.
 class TokensEncoder final : public Encoder {
  public:
   Encoded encode(const EncodeRequest& request) const override {
-    const auto parsed =
-        parser_of_thread().parse(request.bytes, request.source->format, request.source->fields);
+    if (token_bytes(request.form) > 0) return encode_binary(request);
+    const auto parsed = parse(request);
     if (!parsed) return lost(RecordLoss::kParse, parsed.error().text);
     const TokenRecord& tokens = (*parsed)->tokens;
 

@@ -4,185 +4,190 @@
 #include <numeric>
 
 #include "lib/base/check.h"
+#include "lib/packing/open_window.h"
+#include "lib/packing/pack_order.h"
+#include "lib/packing/wrapped.h"
 
 namespace packline {
 namespace {
 
 // The step numbers are those of docs/stream.md section 5.2.
 
-std::uint32_t lookahead_of(const PackSettings& settings) {
-  return settings.strategy == Strategy::kSequential ? 0 : settings.lookahead_packs;
+LookAhead lookahead_of(const PackSettings& settings) {
+  if (looks_ahead(settings.strategy))
+    return {settings.lookahead_packs, settings.lookahead_samples_max};
+  return {0, settings.strategy == Strategy::kSpread ? 0 : UINT32_MAX};
 }
 
-std::uint32_t rounded_up(std::uint32_t n, std::uint32_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
+BinLimit limit_of(const PackSettings& settings) {
+  return {settings.capacity, settings.max_samples};
 }
 
-std::vector<std::uint32_t> first(std::uint32_t n) {
-  std::vector<std::uint32_t> all(n);
-  std::iota(all.begin(), all.end(), 0U);
-  return all;
+std::span<const std::uint32_t> first(const Candidates& c, std::uint32_t n) {
+  return std::span(c.sizes).first(n);
 }
 
-Closing close_sequential(const PackSettings& settings, std::span<const std::uint32_t> lengths,
-                         bool at_end) {
-  std::uint32_t bins = 0;
-  std::uint32_t room = 0;
-  std::uint32_t n = 0;
-  for (; n < lengths.size(); ++n) {
-    if (bins == 0 || lengths[n] > room) {
-      if (bins == settings.packs_per_window) break;
-      ++bins;
-      room = settings.capacity;
-    }
-    room -= lengths[n];
-  }
-  const bool all = n == lengths.size();
-  PL_CHECK(!all || at_end);
-  return {all ? rounded_up(bins, settings.dp_size_multiple) : bins, n, first(n)};
+OpenWindow close_sequential(const PackSettings& settings, const Candidates& candidates,
+                            bool at_end) {
+  OpenWindow w;
+  w.bins = next_fit(candidates.sizes, limit_of(settings), settings.packs_per_window, w.considered);
+  w.last = w.considered == candidates.sizes.size();
+  PL_CHECK(!w.last || at_end);
+  return w;
 }
 
-// How far a window looks ahead; step 5 does not.
-struct LookAhead {
-  std::uint32_t packs = 0;
-  std::uint32_t samples = 0;
-};
-
-// Step 1: the first candidates that are looked at, at most. Fewer than the limit only where the
-// candidates end.
-template <typename LengthOf>
-std::uint32_t looked_at(const PackSettings& settings, LookAhead ahead, std::size_t candidates,
-                        LengthOf length_of, bool& reached) {
-  const std::uint64_t window = std::uint64_t{settings.packs_per_window} * settings.capacity;
-  const std::uint64_t most = window + std::uint64_t{ahead.packs} * settings.capacity;
-  std::uint64_t tokens = 0;
-  std::uint32_t n = 0;
-  std::uint32_t beyond = 0;  // candidates behind the one that exceeds the window's tokens
-  reached = false;
-  for (; n < candidates && !reached; ++n) {
-    if (tokens > window) ++beyond;
-    tokens += length_of(n);
-    reached = tokens > most || (tokens > window && beyond >= ahead.samples);
-  }
-  return n;
-}
-
-// Steps 1 and 2: how many candidates to consider, so that they plan to at most the packs of the
-// window and its look-ahead.
-std::uint32_t prefix_for(const PackSettings& settings, Planner& planner,
-                         std::span<const std::uint32_t> lengths, LookAhead ahead, bool at_end) {
-  const std::uint32_t bins = settings.packs_per_window + ahead.packs;
-  const auto fits = [&](std::uint32_t x) {
-    return planner.count_bins(lengths.first(x), bins) <= bins;
+OpenWindow close_spread(const PackSettings& settings, Planner& planner,
+                        const Candidates& candidates, bool at_end) {
+  if (settings.same_kind) return close_by_kind(settings, planner, candidates, at_end);
+  const auto spread_of = [&](std::uint32_t x) {
+    return spread_evenly(first(candidates, x), settings.packs_per_window, limit_of(settings));
   };
-  bool reached = false;
-  const std::uint32_t cap = looked_at(
-      settings, ahead, lengths.size(), [&](std::uint32_t i) { return lengths[i]; }, reached);
-  PL_CHECK(reached || at_end);
-  if (fits(cap)) return cap;
-  std::uint32_t step = std::max(1U, cap / 64);
-  std::uint32_t hi = cap;
-  std::uint32_t lo = 0;
-  for (;;) {
-    const std::uint32_t x = hi > step ? hi - step : 0;
-    if (x == 0 || fits(x)) {
-      lo = x;
-      break;
-    }
-    hi = x;
-    step *= 2;
-  }
-  while (hi - lo > 1) {
-    const std::uint32_t mid = lo + (hi - lo) / 2;
-    (fits(mid) ? lo : hi) = mid;
-  }
-  return lo;
+  OpenWindow w;
+  w.considered = prefix_for(settings, candidates, lookahead_of(settings),
+                            [&](std::uint32_t x) { return spread_of(x).has_value(); });
+  w.last = at_end && w.considered == candidates.sizes.size();
+  // samples that spread over so many bins may need more by best fit
+  const bool fewest = w.last && planner.count_bins(candidates.sizes, settings.packs_per_window) <=
+                                    settings.packs_per_window;
+  w.bins = fewest ? bins_of(planner.plan(candidates.sizes)) : std::move(*spread_of(w.considered));
+  return w;
 }
 
-struct BinState {
-  std::uint64_t tokens = 0;
-  std::uint32_t samples = 0;
-  std::uint32_t bin = 0;
-  bool old = false;  // holds a sample that has waited long enough
-};
+// The chosen bins of a plan, in the order of opening.
+Bins chosen_bins(const Plan& plan, const std::vector<std::uint32_t>& chosen) {
+  std::vector<std::uint32_t> place(plan.bins, UINT32_MAX);
+  for (std::uint32_t i = 0; i < chosen.size(); ++i) place[chosen[i]] = i;
+  Bins bins(chosen.size());
+  for (std::uint32_t i = 0; i < plan.bin_of.size(); ++i)
+    if (const std::uint32_t at = place[plan.bin_of[i]]; at != UINT32_MAX) bins[at].push_back(i);
+  return bins;
+}
 
-// Step 4: which bins are taken, of more than `wanted`. Bins that are as good as equally full are
-// not told apart by tokens: of these the ones with many samples go, so that few samples are
-// carried.
-std::vector<bool> choose(std::vector<BinState>& bins, std::uint32_t wanted,
-                         std::uint32_t capacity) {
-  const auto free = [&](const BinState& b) { return (capacity - b.tokens) * 1024 / capacity; };
-  std::nth_element(bins.begin(), bins.begin() + wanted, bins.end(),
-                   [&](const BinState& a, const BinState& b) {
-                     if (a.old != b.old) return a.old;
-                     if (const auto fa = free(a), fb = free(b); fa != fb) return fa < fb;
-                     return a.samples != b.samples ? a.samples > b.samples : a.bin < b.bin;
-                   });
-  std::vector<bool> chosen(bins.size());
-  for (std::uint32_t i = 0; i < wanted; ++i) chosen[bins[i].bin] = true;
+// Step 4, when there are more bins than the window takes.
+std::vector<std::uint32_t> choose(const PackSettings& settings, std::vector<BinState> bins) {
+  const std::uint32_t wanted = settings.packs_per_window;
+  std::nth_element(
+      bins.begin(), bins.begin() + wanted, bins.end(),
+      [&](const BinState& a, const BinState& b) { return preferred(settings.capacity, a, b); });
+  std::vector<std::uint32_t> chosen(wanted);
+  for (std::uint32_t i = 0; i < wanted; ++i) chosen[i] = bins[i].bin;
+  std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
 
-Closing close_best_fit(const PackSettings& settings, Planner& planner,
-                       std::span<const Candidate> candidates,
-                       std::span<const std::uint32_t> lengths, bool at_end) {
+OpenWindow close_best_fit(const PackSettings& settings, Planner& planner,
+                          const Candidates& candidates, bool at_end) {
   const std::uint32_t wanted = settings.packs_per_window;
-  const LookAhead ahead{settings.lookahead_packs, settings.lookahead_samples_max};
-  const std::uint32_t n = prefix_for(settings, planner, lengths, ahead, at_end);
-  const Plan plan = planner.plan(lengths.first(n));
-  if (plan.bins <= wanted) {
-    const bool last = at_end && n == candidates.size();
-    return {last ? rounded_up(plan.bins, settings.dp_size_multiple) : wanted, n, first(n)};
+  const auto prefix = [&](LookAhead ahead) {
+    const std::uint32_t most = wanted + ahead.packs;
+    return prefix_for(settings, candidates, ahead, [&](std::uint32_t x) {
+      return planner.count_bins(first(candidates, x), most) <= most;
+    });
+  };
+  OpenWindow w;
+  w.considered = prefix(lookahead_of(settings));
+  const Plan plan = planner.plan(first(candidates, w.considered));
+  if (plan.bins <= wanted) {  // step 3, or step 4 with too few bins
+    if (settings.same_kind) return close_by_kind(settings, planner, candidates, at_end);
+    w.last = at_end && w.considered == candidates.sizes.size();
+    w.bins = bins_of(plan);
+    if (!w.last) w.bins = spread(candidates.sizes, w.bins, wanted, limit_of(settings));
+    return w;
   }
+  std::vector<BinState> states = states_of(settings, candidates, plan);
+  const auto old = std::ranges::count_if(states, [](const BinState& b) { return b.old; });
+  if (old <= wanted) {
+    const std::vector<std::uint32_t> chosen = settings.same_kind
+                                                  ? choose_by_exchange(settings, std::move(states))
+                                                  : choose(settings, std::move(states));
+    if (chosen.empty()) return close_by_kind(settings, planner, candidates, at_end);
+    w.bins = chosen_bins(plan, chosen);
+    return w;
+  }
+  // Step 5: they cannot all be taken, so nothing is looked ahead.
+  if (settings.same_kind) return close_by_kind(settings, planner, candidates, at_end);
+  w.considered = prefix({});
+  const Bins bins = bins_of(planner.plan(first(candidates, w.considered)));
+  w.bins = spread(candidates.sizes, bins, wanted, limit_of(settings));
+  return w;
+}
 
-  std::vector<BinState> bins(plan.bins);
-  for (std::uint32_t b = 0; b < plan.bins; ++b) bins[b].bin = b;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    BinState& bin = bins[plan.bin_of[i]];
-    bin.tokens += lengths[i];
-    ++bin.samples;
-    bin.old |= candidates[i].age >= settings.lookahead_windows_max;
-  }
-  const auto old = std::count_if(bins.begin(), bins.end(), [](const auto& b) { return b.old; });
-  if (old > wanted) {  // step 5: they cannot all be taken, so nothing is looked ahead
-    const std::uint32_t x = prefix_for(settings, planner, lengths, {}, at_end);
-    return {wanted, x, first(x)};
-  }
+std::vector<std::vector<Placed>> placed_in(const OpenWindow& w,
+                                           std::span<const Candidate> candidates) {
+  std::vector<std::vector<Placed>> packs(w.bins.size());
+  for (std::size_t b = 0; b < w.bins.size(); ++b)
+    for (const std::uint32_t c : w.bins[b]) packs[b].push_back({c, 0, candidates[c].tokens, 0});
+  for (const auto& [bin, c] : w.more) packs[bin].push_back({c, 0, candidates[c].tokens, 1});
+  return packs;
+}
 
-  Closing closing{wanted, n, {}};
-  const std::vector<bool> chosen = choose(bins, wanted, settings.capacity);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (chosen[plan.bin_of[i]]) closing.taken.push_back(i);
+// Appends the packs that are repeated, and numbers all repetitions of a sample in this window.
+void repeat(std::vector<std::vector<Placed>>& packs, const std::vector<std::uint32_t>& again,
+            std::size_t candidates) {
+  for (const std::uint32_t bin : again) {
+    packs.push_back(packs[bin]);
+    for (Placed& p : packs.back()) p.repetition = 1;
   }
-  return closing;
+  std::vector<std::uint32_t> times;
+  for (auto& pack : packs) {
+    for (Placed& p : pack) {
+      if (p.repetition == 0) continue;
+      times.resize(candidates);
+      p.repetition = ++times[p.candidate];
+    }
+  }
+}
+
+Closing emitted(const std::vector<std::vector<Placed>>& packs) {
+  Closing c;
+  c.packs.reserve(packs.size());
+  for (const auto& pack : packs) {
+    c.packs.push_back(static_cast<std::uint32_t>(pack.size()));
+    c.placed.insert(c.placed.end(), pack.begin(), pack.end());
+  }
+  return c;
 }
 
 }  // namespace
 
+std::uint32_t size_of(const PackSettings& settings, const Candidate& c) {
+  return rounded_up(c.tokens - c.begin, settings.sample_multiple_of);
+}
+
 std::uint64_t tokens_wanted(const PackSettings& settings) {
-  return (std::uint64_t{settings.packs_per_window} + lookahead_of(settings)) * settings.capacity;
+  return (std::uint64_t{settings.packs_per_window} + lookahead_of(settings).packs) *
+         settings.capacity;
 }
 
 bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates) {
-  const bool looks = settings.strategy != Strategy::kSequential;
-  const LookAhead ahead{lookahead_of(settings),
-                        looks ? settings.lookahead_samples_max : UINT32_MAX};
   bool reached = false;
-  looked_at(
-      settings, ahead, candidates.size(), [&](std::uint32_t i) { return candidates[i].length; },
-      reached);
+  looked_at(settings, lookahead_of(settings), candidates, reached);
   return !reached;
 }
 
-Closing close_window(const PackSettings& settings, Planner& planner,
-                     std::span<const Candidate> candidates, bool at_end) {
+Closing close_window(const PackSettings& settings, Planner& planner, std::uint64_t epoch,
+                     std::uint64_t window, std::span<const Candidate> candidates, bool at_end) {
   PL_CHECK(candidates.size() < UINT32_MAX);
-  std::vector<std::uint32_t> lengths;
-  lengths.reserve(candidates.size());
-  for (const Candidate& c : candidates) lengths.push_back(c.length);
-  return settings.strategy == Strategy::kSequential
-             ? close_sequential(settings, lengths, at_end)
-             : close_best_fit(settings, planner, candidates, lengths, at_end);
+  PL_CHECK(at_end || !wants_more(settings, candidates));
+  if (settings.strategy == Strategy::kWrapped) return close_wrapped(settings, candidates, at_end);
+  Candidates c{candidates, {}};
+  c.sizes.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) c.sizes.push_back(size_of(settings, candidate));
+  OpenWindow w = settings.strategy == Strategy::kSequential ? close_sequential(settings, c, at_end)
+                 : settings.strategy == Strategy::kSpread
+                     ? close_spread(settings, planner, c, at_end)
+                     : close_best_fit(settings, planner, c, at_end);
+  // by kind, each kind has been brought to a multiple already
+  if (w.last && !settings.same_kind) bring_to_multiple(settings, c, w);
+  std::vector<std::vector<Placed>> packs = placed_in(w, candidates);
+  repeat(packs, w.again, candidates.size());
+  put_in_order(settings, epoch, window, candidates, packs);
+  Closing closing = emitted(packs);
+  for (const std::uint32_t lost : w.lost)
+    closing.lost.push_back({lost, 0, candidates[lost].tokens, 0});
+  closing.considered = w.considered;
+  closing.last = w.last;
+  return closing;
 }
 
 }  // namespace packline

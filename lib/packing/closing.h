@@ -11,33 +11,48 @@ namespace packline {
 
 // A sample that waits to be packed, in lane order: those carried from earlier windows first.
 struct Candidate {
-  std::uint32_t length = 0;  // 1..capacity
+  std::uint32_t tokens = 0;  // above 0; at most the capacity, but for `wrapped`
   std::uint32_t age = 0;     // how many windows it has been carried; 0 = new
+  std::uint32_t begin = 0;   // the tokens before this one went with earlier windows (`wrapped`)
+  bool media = false;        // has a row in some ragged field
 };
 
-// What a window takes of its candidates.
+// The size it is placed with: its tokens, rounded up.
+std::uint32_t size_of(const PackSettings& settings, const Candidate& c);
+
+// A sample in a pack, or a part of it.
+struct Placed {
+  std::uint32_t candidate = 0;
+  std::uint32_t begin = 0, end = 0;  // tokens
+  std::uint32_t repetition = 0;      // above 0: not the sample itself, but its 1st, 2nd, ... copy
+  bool operator==(const Placed&) const = default;
+};
+
+// What a window takes of its candidates. Those that are neither placed nor lost to their end, and
+// were considered, are carried.
 struct Closing {
-  std::uint32_t packs = 0;           // packs_per_window, or fewer in a lane's last window
-  std::uint32_t considered = 0;      // the candidates looked at: the first `considered`
-  std::vector<std::uint32_t> taken;  // ascending; the other considered ones are carried
+  std::vector<std::uint32_t> packs;  // how many samples each has, in the order of delivery
+  std::vector<Placed> placed;        // pack by pack
+  std::vector<Placed> lost;          // remainder: drop
+  std::uint32_t considered = 0;      // candidates looked at: the first `considered`
+  std::uint32_t cut = 0;             // the tokens taken so far of the next one, if it is cut there
+  bool last = false;                 // takes all that the lane has left
 };
 
-// How many tokens of candidates close_window() may need to see before the lane's end, at most: once
-// their sum is above this it can be called.
+// How many tokens of candidates close_window() may need to see before the lane's end, as a rule:
+// once their sum is above this it can be called. With max_samples fewer may do.
 std::uint64_t tokens_wanted(const PackSettings& settings);
 
-// Whether close_window() needs to see more candidates unless the lane has ended: it looks at those
-// of a window's tokens and lookahead_samples_max beyond, or of all its look-ahead's tokens.
+// Whether close_window() needs to see more candidates unless the lane has ended.
 bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates);
 
-// Closes one window; docs/stream.md section 5.2 is the exact definition. `at_end`: the candidates
-// are all that the lane has left. With no candidate at the end: 0 packs. The result has fewer than
-// packs_per_window packs only when at_end and every candidate is taken; the lane's last window is
-// exactly the one that takes every candidate at_end. What stands behind the candidates that
-// tokens_wanted() asks for changes nothing. As long as lookahead_packs <= packs_per_window no
-// sample gets older than lookahead_windows_max; with a longer look-ahead more samples may come of
-// age at once than a window can take.
-Closing close_window(const PackSettings& settings, Planner& planner,
-                     std::span<const Candidate> candidates, bool at_end);
+// Closes window number `window` of an epoch; docs/stream.md sections 5.2 to 5.4 are the exact
+// definition. `at_end`: the candidates are all that the lane has left. With no candidate at the
+// end: 0 packs. Every window but a lane's last has packs_per_window packs; what stands behind the
+// candidates that wants_more() asks for changes nothing. As long as lookahead_packs <=
+// packs_per_window no sample gets older than lookahead_windows_max; with a longer look-ahead more
+// samples may come of age at once than a window can take.
+Closing close_window(const PackSettings& settings, Planner& planner, std::uint64_t epoch,
+                     std::uint64_t window, std::span<const Candidate> candidates, bool at_end);
 
 }  // namespace packline

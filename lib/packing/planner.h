@@ -4,81 +4,80 @@
 #include <span>
 #include <vector>
 
+#include "lib/packing/bins.h"
 #include "lib/packing/room_set.h"
+#include "lib/packing/room_tree.h"
 #include "lib/packing/settings.h"
 
 namespace packline {
 
-// The samples of each bin, as indices into the lengths given, ascending within a bin; bins in the
-// order in which they were opened. docs/stream.md section 5 is the exact definition.
-using Bins = std::vector<std::vector<std::uint32_t>>;
-
-// The same without a list a bin: the bin of each length given. Valid until the planner's next call.
+// The bin of each size given, without a list a bin. Valid until the planner's next call.
 struct Plan {
   std::uint32_t bins = 0;
   std::span<const std::uint32_t> bin_of;
 };
 
-// Plans lengths into bins of a capacity. Reuses its memory between calls; one thread at a time.
-// Lengths are 1..capacity.
+// The same as lists.
+Bins bins_of(const Plan& plan);
+
+// Plans sizes into bins of a capacity, largest first (counting sort, equal sizes in the order
+// given), by best fit or first fit. Reuses its memory between calls; one thread at a time. Sizes
+// are 1..capacity.
 //
-// Best fit decreasing: lengths by counting sort (longest first, equal lengths in the order given);
-// each goes to the bin with the least free room that still takes it; of several with that room, to
-// the one that came to it last; where none takes it a bin is opened. Free room is found in a bitset
-// of three levels, so a placement is a few nanoseconds (Johnson 1973 for the rule; the bound is
-// 11/9 OPT + 6/9, Dosa 2007).
+// Best fit: each goes to the bin with the least free room that still takes it; of several with that
+// room, to the one that came to it last; where none takes it a bin is opened. Free room is found in
+// a bitset of three levels, so a placement is a few nanoseconds (Johnson 1973 for the rule; the
+// bound is 11/9 OPT + 6/9, Dosa 2007). First fit: each goes to the first bin that takes it.
 //
-// Equal lengths are placed a bin at a time: after a bin of the least room has taken one, what it
-// has left is the least room again, if it takes another at all; so it takes as many as fit.
-// Counting needs not even the bins, only how many have which room.
+// Equal sizes are placed a bin at a time: after a bin has taken one, it is the right one again, if
+// it takes another at all; so it takes as many as fit. Counting for best fit needs not even the
+// bins, only how many have which room.
 //
-// Memory: 20 bytes a token of capacity, 8 bytes a length and 4 bytes a bin of the largest plan.
+// Memory: 20 bytes a token of capacity, 8 bytes a size, and 4 bytes a bin (8 with max_samples or
+// first fit) of the largest plan.
 class Planner {
  public:
-  explicit Planner(std::uint32_t capacity);
+  explicit Planner(BinLimit bin, Strategy strategy = Strategy::kBestFitDecreasing);
+  // By the job's strategy: first fit decreasing where it says so, else best fit.
+  explicit Planner(const PackSettings& settings);
 
-  // How many bins best_fit_decreasing() would use; stops early and returns limit + 1 when that is
-  // more than `limit`.
-  std::uint32_t count_bins(std::span<const std::uint32_t> lengths, std::uint32_t limit);
-  Bins best_fit_decreasing(std::span<const std::uint32_t> lengths);
-  Plan plan(std::span<const std::uint32_t> lengths);
-
-  // Next fit in the order given: a sample that does not fit closes the bin for good.
-  Bins next_fit(std::span<const std::uint32_t> lengths) const;
+  // How many bins plan() would use; stops early and returns limit + 1 when that is more than
+  // `limit`.
+  std::uint32_t count_bins(Sizes sizes, std::uint32_t limit);
+  Plan plan(Sizes sizes);
 
  private:
-  void count_lengths(std::span<const std::uint32_t> lengths);
-  void sort_longest_first(std::span<const std::uint32_t> lengths);
-  void forget_lengths();
+  void count_sizes(Sizes sizes);
+  void sort_largest_first(Sizes sizes);
+  void forget_sizes();
+  void forget_rooms();
+  std::uint32_t fill(const std::uint32_t*& sample, const std::uint32_t* run_end, std::uint32_t size,
+                     std::uint32_t bin, std::uint32_t room);
+  std::uint32_t count_best_fit(Sizes sizes, std::uint32_t limit);
+  Plan plan_up_to(Sizes sizes, std::uint32_t limit);
+  void place_best_fit(const std::uint32_t* sample, const std::uint32_t* run_end,
+                      std::uint32_t size);
+  void place_first_fit(const std::uint32_t* sample, const std::uint32_t* run_end,
+                       std::uint32_t size);
   void add_bins(std::uint32_t room, std::uint32_t bins);
   void push(std::uint32_t room, std::uint32_t bin);
   std::uint32_t pop(std::uint32_t room);
 
-  std::uint32_t capacity_;
+  BinLimit limit_;
+  bool first_fit_;
   // Between calls the sets and all counts are empty.
-  RoomSet lengths_;                   // capacity - length of each length that occurs
-  std::vector<std::uint32_t> count_;  // of a length
-  std::vector<std::uint32_t> end_;    // of a length's run in order_
-  std::vector<std::uint32_t> order_;  // the samples, longest first
+  RoomSet sizes_;                     // capacity - size of each size that occurs
+  std::vector<std::uint32_t> count_;  // of a size
+  std::vector<std::uint32_t> end_;    // of a size's run in order_
+  std::vector<std::uint32_t> order_;  // the samples, largest first
   RoomSet rooms_;                     // the free rooms above 0 that some bin has
   std::vector<std::uint32_t> bins_;   // counting: how many bins have a room; planning: the bin that
                                       // came to it last, plus 1
   std::vector<std::uint32_t> below_;  // of a bin: the one that came to its room before it, plus 1
+  RoomTree tree_;                     // for first fit, in place of rooms_, bins_ and below_
+  std::vector<std::uint32_t> samples_;  // of a bin, where max_samples limits them
   std::vector<std::uint32_t> bin_of_;
+  std::uint32_t opened_ = 0;
 };
-
-// Exactly `target` bins, target >= bins.size(): samples, longest first, each to the bin with the
-// fewest tokens (the first of equals); where one does not fit that way, instead the bin with the
-// most tokens among those of two samples or more is halved until there are `target`, and empty bins
-// follow when no bin can be halved. Samples ascend within a bin. docs/stream.md section 5.3.
-Bins spread(std::span<const std::uint32_t> lengths, const Bins& bins, std::uint32_t target,
-            std::uint32_t capacity);
-
-// The bins of a window's samples in the order of its packs: planned by the strategy, spread to
-// exactly `packs`, shuffled by (seed, epoch, window) unless the strategy keeps the order. The one
-// function that says which sample stands in which pack; the producer closes windows so that it
-// succeeds, the packer calls it. CHECKs that the plan needs at most `packs` bins.
-Bins assign(const PackSettings& settings, Planner& planner, std::uint64_t epoch,
-            std::uint64_t window, std::span<const std::uint32_t> lengths, std::uint32_t packs);
 
 }  // namespace packline

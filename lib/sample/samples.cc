@@ -1,5 +1,7 @@
 #include "lib/sample/samples.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -173,6 +175,12 @@ Status check_samples(const Samples& s) {
     return refuse("column \"input_ids\" must be per_token");
   }
   return {};
+}
+
+bool is_media(const Samples& s, std::uint32_t sample) {
+  return std::any_of(s.columns.begin(), s.columns.end(), [&](const Column& c) {
+    return c.kind == ColumnKind::kRagged && c.rows[sample] > 0;
+  });
 }
 
 }  // namespace packline

@@ -67,7 +67,7 @@ struct Samples {
 Status check_samples(const Samples& s);
 
 // The chosen samples, in the order of `chosen`, as a group of their own. Columns are kept even when
-// no chosen sample has items in them. Many selections of one group: lib/sample/gatherer.h.
+// no chosen sample has items in them.
 Samples gather(const Samples& s, const std::vector<std::uint32_t>& chosen);
 
 // All samples of the parts, one after the other. A column that some parts lack is completed:
@@ -78,6 +78,9 @@ Samples gather(const Samples& s, const std::vector<std::uint32_t>& chosen);
 // column as i64 and some as f64, all become f64. Parts of no samples do not count. Each part keeps
 // the invariant.
 Result<Samples> concatenate(const std::vector<Samples>& parts);
+
+// Whether the sample has rows in a ragged column, which only some of a model's modules look at.
+bool is_media(const Samples& s, std::uint32_t sample);
 
 // The labels of the tokens, unshifted: the column "labels", spans resolved, or input_ids when there
 // is none; the first token of each sample is kIgnore. Size = tokens().

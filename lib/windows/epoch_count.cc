@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/random.h"
 #include "lib/delivery/digest.h"
 #include "lib/delivery/place.h"
-#include "lib/sample/gatherer.h"
+#include "lib/sample/parts.h"
 
 namespace packline {
 
@@ -15,11 +16,23 @@ double EpochCount::fill_of(std::uint64_t rows) const {
 }
 
 EpochCounter::EpochCounter(const Job& job, WindowMaker& maker)
-    : shape_(job.shape()), pack_(job.pack), maker_(maker), planner_(job.pack.capacity) {}
+    : job_(job), shape_(job.shape()), pack_(job_.pack), maker_(maker) {}
 
-// Next fit over the samples as they come.
+// Next fit over a window's samples, in about the order in which they were read: the window has them
+// pack by pack. Without a shuffle that is the order of their records; of a shuffle another one is
+// as good, as long as packs do not show in it.
 void EpochCounter::add_next_fit(const ClosedWindow& window, EpochCount& count) {
-  for (const std::uint32_t length : window.samples.lengths) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> in_order;  // (place, length)
+  in_order.reserve(window.samples.size());
+  for (std::size_t i = 0; i < window.samples.size(); ++i) {
+    const SampleOrigin o = origin_of(window.samples.ids[i]).value_or(SampleOrigin{});
+    const std::uint64_t place =
+        job_.shuffle.kind == ShuffleKind::kNone ? o.record : derive(o.source, {o.record});
+    in_order.emplace_back(place, window.samples.lengths[i]);
+  }
+  if (!keeps_order(pack_.strategy))
+    std::ranges::stable_sort(in_order, {}, &std::pair<std::uint64_t, std::uint32_t>::first);
+  for (const auto& [place, length] : in_order) {
     if (count.next_fit_packs == 0 || open_row_ + length > pack_.capacity) {
       ++count.next_fit_packs;
       open_row_ = 0;
@@ -28,13 +41,11 @@ void EpochCounter::add_next_fit(const ClosedWindow& window, EpochCount& count) {
   }
 }
 
-void EpochCounter::add_window(const ClosedWindow& window, EpochCount& count) {
+void EpochCounter::add_window(const ClosedWindow& window, const std::vector<Samples>& packs,
+                              EpochCount& count) {
   const std::uint64_t number = window.key.index * shape_.lanes + window.key.lane;
-  const Bins bins =
-      assign(pack_, planner_, window.key.epoch, number, window.samples.lengths, window.packs);
-  const Gatherer gatherer(window.samples);
-  for (std::size_t k = 0; k < bins.size(); ++k) {
-    const Samples pack = gatherer.gather(bins[k]);
+  for (std::size_t k = 0; k < packs.size(); ++k) {
+    const Samples& pack = packs[k];
     const std::uint64_t tokens = pack.tokens();
     Tally& rank = count.ranks[k % count.ranks.size()];
     ++rank.packs;
@@ -50,7 +61,7 @@ void EpochCounter::add_window(const ClosedWindow& window, EpochCount& count) {
         static_cast<std::size_t>(tokens * EpochCount::kFillBins / pack_.capacity))];
   }
   ++count.windows;
-  count.packs += bins.size();
+  count.packs += packs.size();
   count.ledger += window.ledger;
   for (Tally& rank : count.ranks) rank.ledger += window.ledger;
   for (const std::uint32_t length : window.samples.lengths) {
@@ -65,6 +76,7 @@ Result<EpochCount> EpochCounter::count(std::uint64_t epoch) {
   count.capacity = pack_.capacity;
   count.ranks.resize(shape_.dp_size);
   open_row_ = 0;
+  DetailCounter details(job_, EpochCount::kLengthBins, count.details);
   Cursor cursor;
   cursor.point.epoch = epoch;
   cursor.lanes.assign(shape_.lanes, Place{epoch, 0, ""});
@@ -74,7 +86,9 @@ Result<EpochCount> EpochCounter::count(std::uint64_t epoch) {
     losses.clear();
     const Result<ClosedWindow> window = maker_.make(lane, cursor.lanes[lane], losses);
     if (!window) return tl::unexpected<Error>(window.error());
-    add_window(*window, count);
+    const std::vector<Samples> packs = runs_of(window->samples, window->packs);
+    add_window(*window, packs, count);
+    details.add(*window, packs, losses);
     for (const Loss& loss : losses) {
       if (on_loss) on_loss(loss);
     }

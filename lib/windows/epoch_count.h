@@ -8,7 +8,7 @@
 #include "lib/base/result.h"
 #include "lib/config/job.h"
 #include "lib/delivery/ledger.h"
-#include "lib/packing/planner.h"
+#include "lib/windows/epoch_details.h"
 #include "lib/windows/window_maker.h"
 
 namespace packline {
@@ -32,6 +32,7 @@ struct EpochCount {
   // Packs by fill: bin i holds fills in [i / 20, (i + 1) / 20); full ones are in the last.
   std::array<std::uint64_t, kFillBins> fills{};
   std::uint64_t next_fit_packs = 0;  // of the same samples in order, each closing the row it misses
+  EpochDetails details;
 
   std::uint64_t steps() const { return ranks.empty() ? 0 : packs / ranks.size(); }
   // 0..1; 0 without packs.
@@ -60,13 +61,13 @@ class EpochCounter {
   std::function<void(const Loss&)> on_loss;
 
  private:
-  void add_window(const ClosedWindow& window, EpochCount& count);
+  void add_window(const ClosedWindow& window, const std::vector<Samples>& packs, EpochCount& count);
   void add_next_fit(const ClosedWindow& window, EpochCount& count);
 
+  const Job job_;
   const JobShape shape_;
   const PackSettings pack_;
   WindowMaker& maker_;
-  Planner planner_;
   std::uint64_t open_row_ = 0;  // tokens in the row that next fit would have open
 };
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/sample/parts.h"
 
 namespace packline {
-
 tl::unexpected<Error> LaneBuffer::wrong_position(const std::string& why) {
   started_ = false;
   return fail(ExitCode::kWrongJob,
@@ -26,7 +26,7 @@ tl::unexpected<Error> LaneBuffer::position_misses(const std::string& why) {
 }
 
 // What Position::parse() cannot know.
-Status LaneBuffer::check_position() const {
+Status LaneBuffer::check_position(bool cuts_samples) const {
   const auto wrong = [](std::string why) { return fail(ExitCode::kWrongJob, std::move(why)); };
   if (start_.record > lane_records_) {
     return wrong(
@@ -36,11 +36,20 @@ Status LaneBuffer::check_position() const {
     return wrong(
         fmt::format("it names a sample of record {}, behind the lane's end", start_.record));
   }
-  if (start_.token > 0) return wrong("it lies within a sample, where no window of this job ends");
+  if (start_.token > 0 && !cuts_samples) {
+    return wrong("it lies within a sample, where no window of this job ends");
+  }
+  if (cuts_samples && !start_.carried.empty()) {
+    return wrong("it carries samples, which no window of this job leaves for later");
+  }
+  if (start_.token > 0 && start_.record == lane_records_) {
+    return wrong("it lies within a sample behind the lane's end");
+  }
   return {};
 }
 
-Status LaneBuffer::start(std::uint32_t lane, const Place& place, std::uint64_t lane_records) {
+Status LaneBuffer::start(std::uint32_t lane, const Place& place, std::uint64_t lane_records,
+                         bool cuts_samples) {
   *this = LaneBuffer();
   lane_ = lane;
   place_ = place;
@@ -48,7 +57,7 @@ Status LaneBuffer::start(std::uint32_t lane, const Place& place, std::uint64_t l
   Result<Position> position = Position::parse(place.position);
   if (!position) return wrong_position(position.error().text);
   start_ = std::move(*position);
-  if (const Status ok = check_position(); !ok) return position_misses(ok.error().text);
+  if (const Status ok = check_position(cuts_samples); !ok) return position_misses(ok.error().text);
   for (const CarriedRef& ref : start_.carried) {
     if (ref.record < start_.record &&
         (carried_records_.empty() || carried_records_.back() != ref.record)) {
@@ -59,16 +68,17 @@ Status LaneBuffer::start(std::uint32_t lane, const Place& place, std::uint64_t l
   head_.sample = start_.sample;
   next_ = start_.record;
   skip_ = start_.sample;
+  skip_tokens_ = start_.token;
   started_ = true;
   return {};
 }
 
 void LaneBuffer::add_candidate(const std::shared_ptr<Samples>& samples, std::uint64_t record,
-                               std::uint32_t sample, std::uint32_t age) {
-  const std::uint32_t length = samples->lengths[sample];
-  candidates_.push_back({length, age});
+                               std::uint32_t sample, std::uint32_t age, std::uint32_t begin) {
+  const std::uint32_t tokens = samples->lengths[sample];
+  candidates_.push_back({tokens, age, begin, is_media(*samples, sample)});
   refs_.push_back({samples, record, sample});
-  tokens_ += length;
+  tokens_ += tokens - begin;
   if (age > 0) ++carried_;
 }
 
@@ -84,7 +94,7 @@ Status LaneBuffer::add_carried(const JudgedRecord& record,
                       "sample to pack",
                       ref.sample, ref.record));
     }
-    add_candidate(samples, ref.record, ref.sample, ref.age);
+    add_candidate(samples, ref.record, ref.sample, ref.age, 0);
     ++carried_added_;
   }
   return {};
@@ -96,19 +106,24 @@ Status LaneBuffer::add(JudgedRecord record) {
   if (record.number < start_.record) return add_carried(record, samples);
 
   PL_CHECK_EQ(record.number, next_);
-  if (skip_ > 0) {  // the first one, which an earlier window began and counted
-    if (skip_ >= samples->size()) {
-      return position_misses(fmt::format("it names sample {} of record {}, which has {}", skip_,
-                                         record.number, samples->size()));
+  if (skip_ > 0 || skip_tokens_ > 0) {  // the first one, which an earlier window began and counted
+    const bool packed = std::binary_search(record.packable.begin(), record.packable.end(), skip_);
+    if (skip_ >= samples->size() || skip_tokens_ >= std::max(samples->lengths[skip_], 1U) ||
+        (skip_tokens_ > 0 && !packed)) {
+      return position_misses(
+          fmt::format("it names token {} of sample {} of record {}, which has "
+                      "no such one",
+                      skip_tokens_, skip_, record.number));
     }
     if (const Status ok = add_carried(record, samples); !ok) return ok;
   } else {
     uncounted_.push_back({record.number, record.ledger, std::move(record.losses)});
   }
   for (const std::uint32_t sample : record.packable) {
-    if (sample >= skip_) add_candidate(samples, record.number, sample, 0);
+    if (sample < skip_) continue;
+    add_candidate(samples, record.number, sample, 0, sample == skip_ ? skip_tokens_ : 0);
   }
-  skip_ = 0;
+  skip_ = skip_tokens_ = 0;
   ++next_;
   return {};
 }
@@ -118,20 +133,29 @@ bool LaneBuffer::wants_more(const PackSettings& settings) const {
   return next_ < lane_records_ && packline::wants_more(settings, candidates_);
 }
 
-// Directly behind the last sample considered. One that was carried lies before the head, which
-// then stays.
-void LaneBuffer::set_head_after(std::uint32_t considered) {
-  if (considered <= carried_) return;
-  const Ref& last = refs_[considered - 1];
+// Directly behind the last sample considered, or in the next one where it is cut. One that was
+// carried lies before the head, which then stays.
+void LaneBuffer::set_head_after(const Closing& closing) {
+  if (closing.cut > 0) {
+    const Ref& next = refs_[closing.considered];
+    head_.record = next.record;
+    head_.sample = next.sample;
+    head_.token = closing.cut;
+    return;
+  }
+  if (closing.considered <= carried_) return;
+  const Ref& last = refs_[closing.considered - 1];
   const bool record_ends = last.sample + 1 == last.samples->size();
   head_.record = last.record + (record_ends ? 1 : 0);
   head_.sample = record_ends ? 0 : last.sample + 1;
+  head_.token = 0;
 }
 
 // Moves what lies between the window's `before` and `after` to its ledger.
 void LaneBuffer::count(ClosedWindow& window, std::vector<Loss>& losses) {
-  while (!uncounted_.empty() && (uncounted_.front().record < head_.record ||
-                                 (uncounted_.front().record == head_.record && head_.sample > 0))) {
+  while (!uncounted_.empty() &&
+         (uncounted_.front().record < head_.record ||
+          (uncounted_.front().record == head_.record && (head_.sample > 0 || head_.token > 0)))) {
     Uncounted& record = uncounted_.front();
     window.ledger += record.ledger;
     for (Loss& loss : record.losses) {
@@ -142,32 +166,74 @@ void LaneBuffer::count(ClosedWindow& window, std::vector<Loss>& losses) {
   }
 }
 
-Result<Samples> LaneBuffer::take(const std::vector<std::uint32_t>& taken) {
-  std::vector<Samples> parts;
-  parts.reserve(taken.size());
-  for (std::size_t i = 0; i < taken.size();) {
-    std::vector<std::uint32_t> chosen;
-    const std::shared_ptr<Samples> record = refs_[taken[i]].samples;
-    for (; i < taken.size() && refs_[taken[i]].samples == record; ++i) {
-      chosen.push_back(refs_[taken[i]].sample);
+// What closing itself adds to the ledger: pieces, repetitions, and what the remainder loses.
+void LaneBuffer::count_closing(const Closing& closing, ClosedWindow& window,
+                               std::vector<Loss>& losses) const {
+  Ledger& ledger = window.ledger;
+  for (const Placed& p : closing.placed) {
+    if (p.repetition > 0) {
+      ++ledger.samples_repeated;
+      ledger.tokens_repeated += p.end - p.begin;
+    } else if (p.begin > 0) {
+      ++ledger.samples_made;
     }
-    // All of a record's samples at once is the rule; then nobody else needs it any more.
-    const bool whole = chosen.size() == record->size();
-    parts.push_back(whole ? std::move(*record) : gather(*record, chosen));
+  }
+  for (const Placed& p : closing.lost) {
+    if (p.begin > 0) {  // its beginning was delivered
+      ledger.tokens_truncated += p.end - p.begin;
+      continue;
+    }
+    constexpr auto kRemainder = static_cast<std::size_t>(SampleLoss::kRemainder);
+    ++ledger.samples_lost[kRemainder];
+    ledger.tokens_lost[kRemainder] += p.end;
+    const Ref& ref = refs_[p.candidate];
+    Loss loss = remainder_loss(ref.samples->ids[ref.sample], p.end);
+    loss.window = window.key;
+    loss.lane_record = ref.record;
+    losses.push_back(std::move(loss));
+  }
+}
+
+Samples LaneBuffer::part(const Placed& placed) const {
+  const Ref& ref = refs_[placed.candidate];
+  Samples part = part_of(*ref.samples, ref.sample, placed.begin, placed.end, placed.begin == 0);
+  if (placed.begin > 0) part.ids[0] += fmt::format("~{}", placed.begin);
+  if (placed.repetition > 0) part.ids[0] += fmt::format("*{}", placed.repetition);
+  return part;
+}
+
+Result<Samples> LaneBuffer::take(const std::vector<Placed>& placed) {
+  std::vector<Samples> parts;
+  parts.reserve(placed.size());
+  const bool once = std::ranges::none_of(placed, [](const Placed& p) { return p.repetition > 0; });
+  for (const Placed& p : placed) {
+    const Ref& ref = refs_[p.candidate];
+    // One sample a record is the rule; then nobody else needs the record any more, once it is taken
+    // whole.
+    const bool whole = ref.samples->size() == 1 && p.begin == 0 && p.end == ref.samples->lengths[0];
+    parts.push_back(whole && once ? std::move(*ref.samples) : part(p));
   }
   if (parts.empty()) return Samples{};
   return concatenate(parts);
 }
 
-// What is left are the carried ones, a window older, and the new ones not yet considered.
+// What is left are the carried ones, a window older, the rest of one that was cut, and the new ones
+// not yet considered.
 void LaneBuffer::drop_taken(const Closing& closing) {
+  std::vector<bool> taken(candidates_.size());
+  for (const Placed& p : closing.placed) taken[p.candidate] = true;
+  for (const Placed& p : closing.lost) taken[p.candidate] = true;
+  if (closing.cut > 0) {
+    Candidate& rest = candidates_[closing.considered];
+    taken[closing.considered] = false;
+    tokens_ -= closing.cut - rest.begin;
+    rest.begin = closing.cut;
+  }
   std::size_t kept = 0;
   std::size_t carried = 0;
-  auto next_taken = closing.taken.begin();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (next_taken != closing.taken.end() && *next_taken == i) {
-      tokens_ -= candidates_[i].length;
-      ++next_taken;
+    if (taken[i]) {
+      tokens_ -= candidates_[i].tokens - candidates_[i].begin;
       continue;
     }
     if (i < carried_ || i < closing.considered) {
@@ -192,27 +258,28 @@ std::string LaneBuffer::position_text() const {
 }
 
 Result<ClosedWindow> LaneBuffer::close(const PackSettings& settings, Planner& planner,
-                                       std::vector<Loss>& losses) {
+                                       std::uint64_t number, std::vector<Loss>& losses) {
   PL_CHECK(started_ && !wants_more(settings));
-  const Closing closing = close_window(settings, planner, candidates_, at_end());
+  Closing closing = close_window(settings, planner, place_.epoch, number, candidates_, at_end());
   ClosedWindow window;
   window.key = {lane_, place_.epoch, place_.index};
   window.before = place_.position;
-  window.packs = closing.packs;
-  window.last = at_end() && closing.taken.size() == candidates_.size();
+  window.last = closing.last;
   if (window.last) {
     head_ = Position{};
     head_.record = lane_records_;
   } else {
-    set_head_after(closing.considered);
+    set_head_after(closing);
   }
-  Result<Samples> samples = take(closing.taken);
+  Result<Samples> samples = take(closing.placed);
   if (!samples) {
     started_ = false;
     return tl::unexpected<Error>(samples.error());
   }
   window.samples = std::move(*samples);
+  window.packs = std::move(closing.packs);
   count(window, losses);
+  count_closing(closing, window, losses);
   drop_taken(closing);
   window.after = position_text();
   ++place_.index;

@@ -21,9 +21,10 @@ namespace packline {
 // so on from there: after close() it stands at the lane's next place. After an error it is idle.
 class LaneBuffer {
  public:
-  // Goes to a place whose epoch has `lane_records` records in this lane. Error (kWrongJob): a
-  // position that cannot be one of such a lane.
-  Status start(std::uint32_t lane, const Place& place, std::uint64_t lane_records);
+  // Goes to a place whose epoch has `lane_records` records in this lane. `cuts_samples`: windows
+  // may end within a sample. Error (kWrongJob): a position that cannot be one of such a lane.
+  Status start(std::uint32_t lane, const Place& place, std::uint64_t lane_records,
+               bool cuts_samples);
   void stop() { started_ = false; }
 
   bool started() const { return started_; }
@@ -43,9 +44,10 @@ class LaneBuffer {
   bool wants_more(const PackSettings& settings) const;
   std::uint64_t tokens() const { return tokens_; }  // of all candidates
 
-  // Closes the window at place(); wants_more() must be false. `losses` gets each loss counted in
-  // it. Error: samples whose columns do not go together (lib/sample concatenate()).
-  Result<ClosedWindow> close(const PackSettings& settings, Planner& planner,
+  // Closes the window at place(), which is number `window` of its epoch; wants_more() must be
+  // false. `losses` gets each loss counted in it; `where` of one that came with closing is left
+  // empty. Error: samples whose columns do not go together (lib/sample concatenate()).
+  Result<ClosedWindow> close(const PackSettings& settings, Planner& planner, std::uint64_t window,
                              std::vector<Loss>& losses);
 
  private:
@@ -64,14 +66,16 @@ class LaneBuffer {
 
   tl::unexpected<Error> wrong_position(const std::string& why);
   tl::unexpected<Error> position_misses(const std::string& why);
-  Status check_position() const;
+  Status check_position(bool cuts_samples) const;
   Status add_carried(const JudgedRecord& record, const std::shared_ptr<Samples>& samples);
   void add_candidate(const std::shared_ptr<Samples>& samples, std::uint64_t record,
-                     std::uint32_t sample, std::uint32_t age);
+                     std::uint32_t sample, std::uint32_t age, std::uint32_t begin);
   bool at_end() const { return next_ == lane_records_ && carried_added_ == start_.carried.size(); }
-  void set_head_after(std::uint32_t considered);
+  void set_head_after(const Closing& closing);
   void count(ClosedWindow& window, std::vector<Loss>& losses);
-  Result<Samples> take(const std::vector<std::uint32_t>& taken);
+  void count_closing(const Closing& closing, ClosedWindow& window, std::vector<Loss>& losses) const;
+  Result<Samples> take(const std::vector<Placed>& placed);
+  Samples part(const Placed& placed) const;
   void drop_taken(const Closing& closing);
   std::string position_text() const;
 
@@ -85,6 +89,7 @@ class LaneBuffer {
   Position head_;                      // the next sample to consider, without carried ones
   std::uint64_t next_ = 0;             // the next record from the head on to be handed in
   std::uint32_t skip_ = 0;             // samples of the first of those that lie before the head
+  std::uint32_t skip_tokens_ = 0;      // and tokens of the first sample that does not
   std::vector<Candidate> candidates_;  // in lane order, the carried first
   std::vector<Ref> refs_;              // one a candidate
   std::size_t carried_ = 0;            // how many candidates are carried ones

@@ -36,14 +36,14 @@ constexpr double kClientRoomMin = 2, kClientRoomMax = 64;
 constexpr double kRawTokensFormat = 14, kRawTextFormat = 6;
 constexpr double kColumns = 5;
 
-struct Sizes {
+struct BytesAToken {
   double raw;      // bytes of a record, a token
   double loose;    // bytes of a sample outside a window, a token
   double packed;   // bytes of a sample within a window, a token
   double samples;  // a token
 };
 
-Sizes sizes_of(const Job& job, const MemoryAssumptions& assumptions) {
+BytesAToken sizes_of(const Job& job, const MemoryAssumptions& assumptions) {
   const bool ready = std::any_of(job.sources.begin(), job.sources.end(), [](const auto& source) {
     return source.format == Format::kTokens;
   });
@@ -64,7 +64,7 @@ double window_tokens(const Job& job) {
 // the pool and as many put by, each as bytes or as samples, its records up to twice as long as the
 // mean.
 std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumptions,
-                             const Sizes& sizes) {
+                             const BytesAToken& sizes) {
   const PackSettings& pack = job.pack;
   const std::uint32_t producers = std::clamp(assumptions.producers, 1U, job.lanes);
   const double lanes = (job.lanes + producers - 1) / producers;
@@ -87,7 +87,7 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
 // Windows: one at hand and its packs; two that wait in the socket and one that is just arriving;
 // the packs of two that wait on their way to sinks, and of one that a sink is just taking. Each in
 // a few large pieces, which are given back whole.
-std::uint64_t packer_bound(const Job& job, const Sizes& sizes) {
+std::uint64_t packer_bound(const Job& job, const BytesAToken& sizes) {
   const double window = window_tokens(job);
   const double planning = kPlanToken * job.pack.capacity + kPlanSample * window * sizes.samples;
   return static_cast<std::uint64_t>(
@@ -95,7 +95,7 @@ std::uint64_t packer_bound(const Job& job, const Sizes& sizes) {
 }
 
 // Of every lane, the slices that credit allows; two more that wait in the sockets.
-std::uint64_t sink_bound(const Job& job, const Sizes& sizes) {
+std::uint64_t sink_bound(const Job& job, const BytesAToken& sizes) {
   const double window =
       window_tokens(job) * sizes.packed + job.pack.packs_per_window * kReceivedPack;
   const double slices = double{1} * job.lanes * job.deliver.window_credit + 2;
@@ -106,7 +106,7 @@ std::uint64_t sink_bound(const Job& job, const Sizes& sizes) {
 // The packs that were asked for, as received, and two of them as arrays of 64-bit integers:
 // input_ids, labels, position_ids.
 std::uint64_t client_bound(const Job& job, const MemoryAssumptions& assumptions,
-                           const Sizes& sizes) {
+                           const BytesAToken& sizes) {
   const double pack = job.pack.capacity * sizes.packed;
   const double room = assumptions.client_room > 0
                           ? assumptions.client_room
@@ -130,7 +130,7 @@ MemoryAssumptions assumptions_for(const Job& job, std::uint32_t producers) {
 }
 
 MemoryBound memory_bound(const Job& job, const MemoryAssumptions& assumptions) {
-  const Sizes sizes = sizes_of(job, assumptions);
+  const BytesAToken sizes = sizes_of(job, assumptions);
   return {producer_bound(job, assumptions, sizes), packer_bound(job, sizes), sink_bound(job, sizes),
           client_bound(job, assumptions, sizes)};
 }

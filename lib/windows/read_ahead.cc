@@ -9,10 +9,11 @@
 namespace packline {
 
 ReadAhead::ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
-                     std::uint64_t seed, std::uint32_t lanes)
+                     std::uint64_t seed, std::uint32_t lanes, Selection selection)
     : sources_(sources),
       seed_(seed),
       lane_count_(lanes),
+      selection_(selection),
       lanes_(lanes),
       pool_(encoder, threads, groups_max(threads)) {}
 
@@ -24,8 +25,19 @@ void ReadAhead::restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> or
   l.end = order->lane_size(lane, lane_count_);
   l.order = std::move(order);
   l.epoch = epoch;
+  l.offset = lane;
+  l.stride = lane_count_;
   l.first.assign(first.begin(), first.end());
   l.head = head;
+}
+
+void ReadAhead::read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder> order,
+                            std::uint64_t epoch, std::vector<std::uint64_t> places) {
+  stop(lane);
+  Lane& l = lanes_[lane];
+  l.order = std::move(order);
+  l.epoch = epoch;
+  l.first.assign(places.begin(), places.end());
 }
 
 void ReadAhead::stop(std::uint32_t lane) {
@@ -65,6 +77,7 @@ Result<PoolRecord> ReadAhead::read(const Lane& lane, const Item& item) {
   if (!raw) return tl::unexpected<Error>(raw.error());
   PoolRecord record;
   record.bytes.assign(raw->bytes);
+  record.form = raw->form;
   record.source = &source.settings();
   record.id = record_id(item.ref);
   record.seed = derive(seed_, {static_cast<std::uint64_t>(Purpose::kRecord), lane.epoch,
@@ -79,26 +92,29 @@ void ReadAhead::submit_group(std::uint32_t lane) {
   group.generation = l.generation;
   EncodePool::Group records;
   while (unread(l) && !l.unreadable && records.size() < kGroupRecords &&
-         group.bytes < kGroupBytes) {
+         group.items.size() < kGroupItems && group.bytes < kGroupBytes) {
     Item item;
     item.number = l.first.empty() ? l.head : l.first.front();
-    item.ref = l.order->at(item.number * lane_count_ + lane);
-    Result<PoolRecord> record = read(l, item);
-    if (!record) {
-      l.unreadable = record.error();
-      break;
+    item.ref = l.order->at(l.offset + item.number * l.stride);
+    item.passed_over = !selection_.takes(item.ref.source, item.ref.record);
+    if (!item.passed_over) {
+      Result<PoolRecord> record = read(l, item);
+      if (!record) {
+        l.unreadable = record.error();
+        break;
+      }
+      item.bytes = record->bytes.size();
+      group.bytes += item.bytes;
+      records.push_back(std::move(*record));
     }
-    item.bytes = record->bytes.size();
-    group.bytes += item.bytes;
     group.items.push_back(item);
-    records.push_back(std::move(*record));
     if (l.first.empty()) {
       ++l.head;
     } else {
       l.first.pop_front();
     }
   }
-  if (records.empty()) return;
+  if (group.items.empty()) return;
   ++l.groups_out;
   l.bytes_ahead += group.bytes;
   bytes_in_pool_ += group.bytes;
@@ -112,7 +128,6 @@ void ReadAhead::take_group() {
   Group group = std::move(in_pool_.front());
   in_pool_.pop_front();
   bytes_in_pool_ -= group.bytes;
-  PL_CHECK_EQ(encoded.size(), group.items.size());
   bytes_back_ += group.bytes;
   for (const Encoded& e : encoded) tokens_back_ += e.samples.tokens();
   if (bytes_back_ > 0) {
@@ -123,7 +138,7 @@ void ReadAhead::take_group() {
   --l.groups_out;
   bytes_put_by_ += group.bytes;
   ++groups_put_by_;
-  l.put_by.push_back({std::move(group.items), std::move(encoded), 0});
+  l.put_by.push_back({std::move(group.items), std::move(encoded), 0, 0});
 }
 
 Result<EncodedRecord> ReadAhead::next(std::uint32_t lane) {
@@ -140,7 +155,8 @@ Result<EncodedRecord> ReadAhead::next(std::uint32_t lane) {
   }
   PutBy& group = l.put_by.front();
   const Item& item = group.items[group.next];
-  EncodedRecord record{item.number, item.ref, std::move(group.encoded[group.next])};
+  EncodedRecord record{item.number, item.ref, item.passed_over, {}};
+  if (!item.passed_over) record.encoded = std::move(group.encoded[group.next_encoded++]);
   l.bytes_ahead -= item.bytes;
   bytes_put_by_ -= item.bytes;
   if (++group.next == group.items.size()) {

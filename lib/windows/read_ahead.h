@@ -9,6 +9,7 @@
 
 #include "lib/base/result.h"
 #include "lib/corpus/order.h"
+#include "lib/corpus/selection.h"
 #include "lib/corpus/source.h"
 #include "lib/encode/pool.h"
 
@@ -20,6 +21,7 @@ using Sources = std::vector<std::unique_ptr<Source>>;
 struct EncodedRecord {
   std::uint64_t number = 0;  // in the lane's order
   RecordRef ref;
+  bool passed_over = false;  // not of this stream: it was not read
   Encoded encoded;
 };
 
@@ -33,19 +35,25 @@ struct EncodedRecord {
 class ReadAhead {
  public:
   static constexpr std::size_t kGroupRecords = 64;
+  static constexpr std::size_t kGroupItems = 4096;  // with those that are passed over
   static constexpr std::size_t kGroupBytes = 1U << 20U;
   static constexpr std::uint64_t kAheadBytes = 16U << 20U;
   // Groups in the pool: enough that workers have work while the owner closes a window.
   static std::size_t groups_max(std::uint32_t threads) { return 8 + 4 * std::size_t{threads}; }
 
-  // `sources` and `encoder` must outlive it.
+  // `sources` and `encoder` must outlive it. Records that `selection` does not take are given
+  // without being read.
   ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
-            std::uint64_t seed, std::uint32_t lanes);
+            std::uint64_t seed, std::uint32_t lanes, Selection selection = {});
 
   // From now on the lane gives the records `first` of its order, then those from `head` to its end.
   // What was read for it before is forgotten.
   void restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                const std::vector<std::uint64_t>& first, std::uint64_t head);
+  // The same for chosen places of the whole order, whatever lanes they are of; `number` of what
+  // comes back is that place.
+  void read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
+                   std::vector<std::uint64_t> places);
   void stop(std::uint32_t lane);
 
   // Whether the lane has a record that next() has not given.
@@ -63,6 +71,7 @@ class ReadAhead {
     std::uint64_t number = 0;
     RecordRef ref;
     std::uint64_t bytes = 0;
+    bool passed_over = false;
   };
   struct Group {  // as it went to the pool
     std::uint32_t lane = 0;
@@ -72,16 +81,17 @@ class ReadAhead {
   };
   struct PutBy {  // as it came back
     std::vector<Item> items;
-    std::vector<Encoded> encoded;
-    std::size_t next = 0;
+    std::vector<Encoded> encoded;  // of those not passed over
+    std::size_t next = 0, next_encoded = 0;
   };
   struct Lane {
     std::uint64_t generation = 0;  // groups of an earlier one are thrown away
     std::shared_ptr<const EpochOrder> order;
     std::uint64_t epoch = 0;
-    std::deque<std::uint64_t> first;  // to be read before `head`
-    std::uint64_t head = 0, end = 0;  // records to be read
-    std::optional<Error> unreadable;  // of the record that would be read next
+    std::uint64_t offset = 0, stride = 1;  // record number n stands at offset + n * stride
+    std::deque<std::uint64_t> first;       // to be read before `head`
+    std::uint64_t head = 0, end = 0;       // records to be read
+    std::optional<Error> unreadable;       // of the record that would be read next
     std::deque<PutBy> put_by;
     std::size_t groups_out = 0;     // in the pool, of this generation
     std::uint64_t bytes_ahead = 0;  // in the pool and put by
@@ -96,6 +106,7 @@ class ReadAhead {
   const Sources& sources_;
   const std::uint64_t seed_;
   const std::uint32_t lane_count_;
+  const Selection selection_;
   std::vector<Lane> lanes_;
   std::deque<Group> in_pool_;  // as the pool's outstanding groups
   std::uint64_t bytes_in_pool_ = 0;

@@ -3,44 +3,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "lib/sample/parts.h"
 
 namespace packline {
 namespace {
 
-std::vector<std::byte> cut_items(const Column& column, const std::vector<std::uint32_t>& lengths,
-                                 std::uint32_t capacity) {
-  const std::size_t item = column.item_bytes();
-  std::vector<std::byte> out;
-  out.reserve(column.data.size());
-  const std::byte* from = column.data.data();
-  for (const std::uint32_t length : lengths) {
-    out.insert(out.end(), from, from + item * std::min(length, capacity));
-    from += item * length;
-  }
-  return out;
+// A sample, or what the job's policy makes of one that is too long.
+struct Piece {
+  std::uint32_t sample = 0;
+  std::uint32_t begin = 0, end = 0;  // tokens
+  bool packable = true;
+};
+
+bool all_ignored(const std::vector<std::int32_t>& labels, std::uint64_t from, std::uint32_t n) {
+  return std::all_of(labels.begin() + static_cast<std::ptrdiff_t>(from),
+                     labels.begin() + static_cast<std::ptrdiff_t>(from + n),
+                     [](std::int32_t label) { return label == kIgnore; });
 }
 
-// Spans that begin behind the cut vanish, one that crosses it ends there.
-Column cut_spans(const Column& column, std::uint32_t capacity) {
-  Column out = column;
-  std::vector<std::uint32_t> bounds;
-  std::size_t at = 0;
-  for (std::size_t s = 0; s < column.rows.size(); ++s) {
-    std::uint32_t kept = 0;
-    for (std::uint32_t k = 0; k < column.rows[s]; ++k, at += 2) {
-      const auto begin = column.data.at<std::uint32_t>(at);
-      const auto end = column.data.at<std::uint32_t>(at + 1);
-      if (begin >= capacity) continue;
-      bounds.push_back(begin);
-      bounds.push_back(std::min(end, capacity));
-      ++kept;
+// The pieces as a group of samples of their own.
+Result<Samples> cut(const Samples& samples, const std::vector<Piece>& pieces, OverLong over_long) {
+  std::vector<Samples> parts;
+  parts.reserve(pieces.size());
+  for (const Piece& p : pieces) {
+    const std::uint32_t length = samples.lengths[p.sample];
+    if (p.begin == 0 && p.end == length) {
+      parts.push_back(gather(samples, {p.sample}));
+      continue;
     }
-    out.rows[s] = kept;
+    const bool is_split = over_long == OverLong::kSplit;
+    parts.push_back(part_of(samples, p.sample, p.begin, p.end, p.begin == 0 || !is_split));
+    if (is_split && p.begin > 0) parts.back().ids[0] += fmt::format("~{}", p.begin);
   }
-  out.data = Buffer::of(std::move(bounds));
-  return out;
+  return concatenate(parts);
 }
 
 Loss sample_loss(const RecordPlace& place, SampleLoss reason, const std::string& id,
@@ -76,74 +73,132 @@ Result<JudgedRecord> judge_lost(const RecordPolicy& policy, const RecordPlace& p
 
 }  // namespace
 
-Samples truncated(const Samples& samples, std::uint32_t capacity) {
-  Samples out;
-  out.ids = samples.ids;
-  out.lengths = samples.lengths;
-  for (std::uint32_t& length : out.lengths) length = std::min(length, capacity);
-  out.columns.reserve(samples.columns.size());
-  for (const Column& column : samples.columns) {
-    if (column.kind == ColumnKind::kSpans) {
-      out.columns.push_back(cut_spans(column, capacity));
-    } else {
-      out.columns.push_back(column);
-      if (column.kind == ColumnKind::kPerToken) {
-        out.columns.back().data = Buffer::of(cut_items(column, samples.lengths, capacity));
-      }
-    }
-  }
-  return out;
-}
+RecordPolicy::RecordPolicy(const Job& job)
+    : capacity(job.pack.strategy == Strategy::kWrapped ? UINT32_MAX : job.pack.capacity),
+      over_long(job.pack.over_long),
+      drop_unsupervised(job.pack.drop_unsupervised),
+      on_bad_record(job.on_bad_record) {}
 
 bool worth_a_word(const RecordPolicy& policy, const Encoded& encoded) {
   const auto& lengths = encoded.samples.lengths;
-  return encoded.lost || std::any_of(lengths.begin(), lengths.end(), [&](std::uint32_t length) {
-           return length == 0 || length > policy.capacity;
-         });
+  return encoded.lost || policy.drop_unsupervised ||
+         std::any_of(lengths.begin(), lengths.end(),
+                     [&](std::uint32_t length) { return length == 0 || length > policy.capacity; });
 }
+
+namespace {
+
+// What becomes of one record's samples, one after the other.
+class Judge {
+ public:
+  Judge(const RecordPolicy& policy, const RecordPlace& place, const Samples& samples,
+        JudgedRecord& judged)
+      : policy_(policy), place_(place), samples_(samples), judged_(judged) {}
+
+  Status look_at(std::uint32_t i) {
+    const std::uint32_t length = samples_.lengths[i];
+    ++judged_.ledger.samples_made;
+    judged_.ledger.tokens_made += length;
+    if (length == 0) {
+      lose(SampleLoss::kEmpty, samples_.ids[i], 0, "the sample has no tokens");
+      pieces_.push_back({i, 0, 0, false});
+    } else if (length > policy_.capacity) {
+      return look_at_long(i, length);
+    } else {
+      pieces_.push_back({i, 0, length, true});
+    }
+    return {};
+  }
+
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  bool cuts() const { return cuts_; }
+
+  void lose(SampleLoss reason, const std::string& id, std::uint64_t tokens, std::string cause) {
+    ++judged_.ledger.samples_lost[static_cast<std::size_t>(reason)];
+    judged_.ledger.tokens_lost[static_cast<std::size_t>(reason)] += tokens;
+    judged_.losses.push_back(sample_loss(place_, reason, id, tokens, std::move(cause)));
+  }
+
+ private:
+  Status look_at_long(std::uint32_t i, std::uint32_t length) {
+    const std::uint32_t capacity = policy_.capacity;
+    std::string cause =
+        fmt::format("the sample has {} tokens, more than the capacity of {}", length, capacity);
+    switch (policy_.over_long) {
+      case OverLong::kError:
+        return fail(ExitCode::kDataRefused,
+                    fmt::format("{}: {} ({}; over_long is error: raise pack.capacity, or set "
+                                "pack.over_long to drop, split, truncate_right or truncate_left)",
+                                place_.where, cause, samples_.ids[i]));
+      case OverLong::kDrop:
+        lose(SampleLoss::kOverLong, samples_.ids[i], length, std::move(cause));
+        pieces_.push_back({i, 0, length, false});
+        return {};
+      case OverLong::kTruncateRight:
+        pieces_.push_back({i, 0, capacity, true});
+        break;
+      case OverLong::kTruncateLeft:
+        pieces_.push_back({i, length - capacity, length, true});
+        break;
+      case OverLong::kSplit:
+        for (std::uint32_t begin = 0; begin < length;) {
+          const std::uint32_t end = length - begin > capacity ? begin + capacity : length;
+          pieces_.push_back({i, begin, end, true});
+          judged_.ledger.samples_made += begin > 0 ? 1 : 0;
+          begin = end;
+        }
+        cuts_ = true;
+        return {};
+    }
+    cuts_ = true;
+    judged_.ledger.tokens_truncated += length - capacity;
+    return {};
+  }
+
+  const RecordPolicy& policy_;
+  const RecordPlace& place_;
+  const Samples& samples_;
+  JudgedRecord& judged_;
+  std::vector<Piece> pieces_;
+  bool cuts_ = false;
+};
+
+}  // namespace
 
 Result<JudgedRecord> judge(const RecordPolicy& policy, const RecordPlace& place, Encoded encoded) {
   JudgedRecord judged;
   judged.number = place.number;
-  Ledger& ledger = judged.ledger;
-  ledger.records_read = 1;
+  judged.ledger.records_read = 1;
   if (encoded.lost) return judge_lost(policy, place, std::move(encoded), std::move(judged));
 
-  ledger.records_encoded = 1;
-  Samples& samples = encoded.samples;
-  bool cut = false;
-  for (std::uint32_t i = 0; i < samples.size(); ++i) {
-    const std::uint32_t length = samples.lengths[i];
-    ++ledger.samples_made;
-    ledger.tokens_made += length;
-    const auto lose = [&](SampleLoss reason, std::string cause) {
-      ++ledger.samples_lost[static_cast<std::size_t>(reason)];
-      ledger.tokens_lost[static_cast<std::size_t>(reason)] += length;
-      judged.losses.push_back(sample_loss(place, reason, samples.ids[i], length, std::move(cause)));
-    };
-    if (length == 0) {
-      lose(SampleLoss::kEmpty, "the sample has no tokens");
-      continue;
-    }
-    if (length > policy.capacity) {
-      std::string cause = fmt::format("the sample has {} tokens, more than the capacity of {}",
-                                      length, policy.capacity);
-      if (policy.over_long == OverLong::kError) {
-        return fail(ExitCode::kDataRefused,
-                    fmt::format("{}: {} ({}; over_long is error: raise pack.capacity, or set "
-                                "pack.over_long to drop or truncate_right)",
-                                place.where, cause, samples.ids[i]));
-      }
-      if (policy.over_long == OverLong::kDrop) {
-        lose(SampleLoss::kOverLong, std::move(cause));
-        continue;
-      }
-      ledger.tokens_truncated += length - policy.capacity;
-      cut = true;
-    }
-    judged.packable.push_back(i);
+  judged.ledger.records_encoded = 1;
+  const std::size_t samples = encoded.samples.size();
+  Judge judgement(policy, place, encoded.samples, judged);
+  for (std::uint32_t i = 0; i < samples; ++i) {
+    if (Status ok = judgement.look_at(i); !ok) return tl::unexpected<Error>(ok.error());
   }
-  judged.samples = cut ? truncated(samples, policy.capacity) : std::move(samples);
+  if (judgement.cuts()) {
+    Result<Samples> pieces = cut(encoded.samples, judgement.pieces(), policy.over_long);
+    if (!pieces) return tl::unexpected<Error>(pieces.error());
+    judged.samples = std::move(*pieces);
+  } else {
+    judged.samples = std::move(encoded.samples);
+  }
+  const std::vector<std::int32_t> labels =
+      policy.drop_unsupervised ? labels_of(judged.samples) : std::vector<std::int32_t>{};
+  std::uint64_t at = 0;
+  for (std::uint32_t i = 0; i < judgement.pieces().size(); ++i) {
+    const std::uint32_t length = judged.samples.lengths[i];
+    if (judgement.pieces()[i].packable) {
+      if (policy.drop_unsupervised && all_ignored(labels, at, length)) {
+        judgement.lose(SampleLoss::kUnsupervised, judged.samples.ids[i], length,
+                       "no token of the sample carries loss");
+      } else {
+        judged.packable.push_back(i);
+      }
+    }
+    at += length;
+  }
   return judged;
 }
 

@@ -21,8 +21,8 @@ struct RecordPlace {
 
 // A record as a lane keeps it: what the encoder gave, and what the job's policies made of it.
 struct JudgedRecord {
-  std::uint64_t number = 0;             // in the lane's order
-  Samples samples;                      // as encoded; over-long ones cut where the job says so
+  std::uint64_t number = 0;  // in the lane's order
+  Samples samples;           // as encoded; over-long ones cut, or split, where the job says so
   std::vector<std::uint32_t> packable;  // which samples go on to be packed, ascending
   Ledger ledger;                        // of this record and all its samples
   std::vector<Loss> losses;             // the same, one by one; `window` is filled in at closing
@@ -30,8 +30,12 @@ struct JudgedRecord {
 
 // What of a job decides what becomes of a record.
 struct RecordPolicy {
-  std::uint32_t capacity = 0;  // tokens
+  RecordPolicy() = default;
+  explicit RecordPolicy(const Job& job);
+
+  std::uint32_t capacity = 0;  // tokens; UINT32_MAX where samples of any length are packed
   OverLong over_long = OverLong::kDrop;
+  bool drop_unsupervised = false;
   BadRecord on_bad_record = BadRecord::kQuarantine;
 };
 
@@ -42,9 +46,5 @@ bool worth_a_word(const RecordPolicy& policy, const Encoded& encoded);
 // docs/stream.md section 4: what becomes of a record and its samples. kDataRefused, with file:line,
 // for a lost record under on_bad_record: stop and an over-long sample under over_long: error.
 Result<JudgedRecord> judge(const RecordPolicy& policy, const RecordPlace& place, Encoded encoded);
-
-// The same samples, each with at most its first `capacity` tokens. Per-token columns are cut, spans
-// end at the cut; ragged and opaque columns stay whole.
-Samples truncated(const Samples& samples, std::uint32_t capacity);
 
 }  // namespace packline

@@ -18,34 +18,6 @@
 namespace packline {
 namespace {
 
-// What a job reads from.
-struct Opened {
-  Sources sources;
-  std::unique_ptr<Encoder> encoder;
-};
-
-Result<Opened> open_parts(const Job& job) {
-  Opened opened;
-  Result<std::unique_ptr<Encoder>> encoder = Encoder::make(job.encode);
-  if (!encoder) return tl::unexpected<Error>(encoder.error());
-  opened.encoder = std::move(*encoder);
-  for (const SourceSettings& settings : job.sources) {
-    if (const Status ok = compatible(job.encode, settings.format); !ok) {
-      return fail(ok.error().code, fmt::format("source {}: {}", settings.pattern, ok.error().text));
-    }
-    Result<std::unique_ptr<Source>> source = Source::open(settings, job.state);
-    if (!source) return tl::unexpected<Error>(source.error());
-    opened.sources.push_back(std::move(*source));
-  }
-  return opened;
-}
-
-void identify_from(Job& job, const Opened& opened) {
-  std::vector<std::uint64_t> contents;
-  for (const auto& source : opened.sources) contents.push_back(source->content_hash());
-  identify(job, contents, opened.encoder->identity());
-}
-
 class LaneWindowMaker final : public WindowMaker {
  public:
   LaneWindowMaker(const Job& job, Sources sources, std::unique_ptr<Encoder> encoder)
@@ -53,12 +25,12 @@ class LaneWindowMaker final : public WindowMaker {
         epochs_(job.epochs),
         shuffle_(job.shuffle),
         pack_(job.pack),
-        policy_{job.pack.capacity, job.pack.over_long, job.on_bad_record},
+        policy_(job),
         sources_(std::move(sources)),
         encoder_(std::move(encoder)),
         lanes_(job.lanes),
-        planner_(job.pack.capacity),
-        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes) {}
+        planner_(job.pack),
+        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes, job.selection()) {}
 
   Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
                             std::vector<Loss>& losses) override;
@@ -120,7 +92,8 @@ Status LaneWindowMaker::start_lane(std::uint32_t lane, const Place& place) {
   const auto order = order_of(place.epoch);
   LaneBuffer& buffer = lanes_[lane].buffer;
   const auto lanes = static_cast<std::uint32_t>(lanes_.size());
-  if (Status ok = buffer.start(lane, place, order->lane_size(lane, lanes)); !ok) return ok;
+  const bool cuts = pack_.strategy == Strategy::kWrapped;
+  if (Status ok = buffer.start(lane, place, order->lane_size(lane, lanes), cuts); !ok) return ok;
   reading_.restart(lane, order, place.epoch, buffer.carried_records(), buffer.head());
   return {};
 }
@@ -166,6 +139,10 @@ Status LaneWindowMaker::read_enough(std::uint32_t lane) {
     read_ahead_of(lane);
     Result<EncodedRecord> record = reading_.next(lane);
     if (!record) return tl::unexpected<Error>(record.error());
+    if (record->passed_over) {
+      if (Status ok = buffer.add(JudgedRecord{record->number, {}, {}, {}, {}}); !ok) return ok;
+      continue;
+    }
     RecordPlace at;
     at.number = record->number;
     if (worth_a_word(policy_, record->encoded)) {
@@ -183,10 +160,7 @@ Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& plac
                                            std::vector<Loss>& losses) {
   if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
   if (lane >= lanes_.size() || place.epoch >= epochs_) {
-    return fail(ExitCode::kWrongJob,
-                fmt::format("lane {}, epoch {}: this job has {} lanes and {} epochs; go on from a "
-                            "checkpoint that was written with this job",
-                            lane, place.epoch, lanes_.size(), epochs_));
+    return no_such_lane(lane, place, lanes_.size(), epochs_);
   }
   Lane& l = lanes_[lane];
   if (!l.buffer.stands_at(place)) {
@@ -195,8 +169,14 @@ Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& plac
   if (Status ok = read_enough(lane); !ok) return give_up(lane, ok.error());
   l.made_at = ++made_;
   read_ahead_of(lane);
-  Result<ClosedWindow> window = l.buffer.close(pack_, planner_, losses);
+  Result<ClosedWindow> window =
+      l.buffer.close(pack_, planner_, place.index * lanes_.size() + lane, losses);
   if (!window) return give_up(lane, window.error());
+  for (Loss& loss : losses) {
+    if (!loss.where.empty()) continue;
+    const RecordRef ref = order_of(place.epoch)->at(lane + loss.lane_record * lanes_.size());
+    loss.where = sources_[ref.source]->where(ref.record);
+  }
   if (window->last && place.epoch + 1 < epochs_) {
     if (Status ok = start_lane(lane, {place.epoch + 1, 0, ""}); !ok) {
       return give_up(lane, ok.error());
@@ -207,29 +187,27 @@ Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& plac
 
 }  // namespace
 
-Result<std::unique_ptr<WindowMaker>> WindowMaker::open(const Job& job) {
-  Result<Opened> opened = open_parts(job);
-  if (!opened) return tl::unexpected<Error>(opened.error());
-  return over(job, std::move(opened->sources), std::move(opened->encoder));
+tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::uint64_t lanes,
+                                   std::uint64_t epochs) {
+  return fail(ExitCode::kWrongJob,
+              fmt::format("lane {}, epoch {}: this job has {} lanes and {} epochs; go on from a "
+                          "checkpoint that was written with this job",
+                          lane, place.epoch, lanes, epochs));
+}
+
+Loss remainder_loss(std::string id, std::uint64_t tokens) {
+  Loss loss;
+  loss.reason = name_of(SampleLoss::kRemainder);
+  loss.id = std::move(id);
+  loss.cause =
+      "the epoch's last samples do not fill a pack for every rank (deliver.remainder: drop)";
+  loss.tokens = tokens;
+  return loss;
 }
 
 std::unique_ptr<WindowMaker> WindowMaker::over(const Job& job, Sources sources,
                                                std::unique_ptr<Encoder> encoder) {
   return std::make_unique<LaneWindowMaker>(job, std::move(sources), std::move(encoder));
-}
-
-Result<std::unique_ptr<WindowMaker>> open_job(Job& job) {
-  Result<Opened> opened = open_parts(job);
-  if (!opened) return tl::unexpected<Error>(opened.error());
-  identify_from(job, *opened);
-  return WindowMaker::over(job, std::move(opened->sources), std::move(opened->encoder));
-}
-
-Status identify_job(Job& job) {
-  Result<Opened> opened = open_parts(job);
-  if (!opened) return tl::unexpected<Error>(opened.error());
-  identify_from(job, *opened);
-  return {};
 }
 
 }  // namespace packline

@@ -8,6 +8,7 @@
 
 #include "lib/base/result.h"
 #include "lib/config/job.h"
+#include "lib/corpus/say.h"
 #include "lib/corpus/source.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
@@ -21,9 +22,9 @@ struct ClosedWindow {
   WindowKey key;
   std::string before, after;  // positions
   bool last = false;
-  std::uint32_t packs = 0;
+  std::vector<std::uint32_t> packs;  // how many samples each has, in the order of delivery
   Ledger ledger;
-  Samples samples;
+  Samples samples;  // pack by pack
 };
 
 // One lost record or sample, for the quarantine file.
@@ -37,6 +38,13 @@ struct Loss {
   std::uint64_t tokens = 0;
 };
 
+// The loss of a sample that does not fill a pack for every rank; its place is still to be filled
+// in.
+Loss remainder_loss(std::string id, std::uint64_t tokens);
+// The error of a place that the job does not have (kWrongJob).
+tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::uint64_t lanes,
+                                   std::uint64_t epochs);
+
 // Makes the windows of a job: opens sources, reads a lane's records in the epoch's order, has them
 // encoded on `encode.threads` worker threads, closes windows. The result is a function of (job,
 // place) alone (law L1), whatever was made before and however many threads worked.
@@ -47,8 +55,10 @@ struct Loss {
 class WindowMaker {
  public:
   // Opens everything; the first error of the job's sources, encoder or state folder is returned.
-  static Result<std::unique_ptr<WindowMaker>> open(const Job& job);
-  // The same over sources and an encoder that are open already, one source for each of the job's.
+  // `say` is told what takes long.
+  static Result<std::unique_ptr<WindowMaker>> open(const Job& job, const Say& say = {});
+  // The same over sources and an encoder that are open already, one source for each of the job's;
+  // for pack.plan: streaming.
   static std::unique_ptr<WindowMaker> over(const Job& job,
                                            std::vector<std::unique_ptr<Source>> sources,
                                            std::unique_ptr<Encoder> encoder);
@@ -64,12 +74,15 @@ class WindowMaker {
   // follow do the same.
   virtual void cancel() = 0;
 
+  // How many packs each epoch has, over all ranks; 0 when that is not known beforehand.
+  virtual std::uint64_t packs_in_every_epoch() { return 0; }
+
   virtual std::uint64_t records() const = 0;                        // of all sources, each once
   virtual std::uint64_t records_in(std::uint64_t epoch) const = 0;  // of the epoch's order
 };
 
 // WindowMaker::open(), and job.identity and job.fingerprint filled in from what was opened.
-Result<std::unique_ptr<WindowMaker>> open_job(Job& job);
+Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say = {});
 
 // Only that: opens sources and encoder, fills in job.identity and job.fingerprint.
 Status identify_job(Job& job);

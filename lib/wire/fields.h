@@ -136,7 +136,7 @@ void fields(Io& io, T& v) {
   io("before", v.before, Bound::kPosition);
   io("after", v.after, Bound::kPosition);
   io("last", v.last);
-  io("packs", v.packs);
+  io("packs", v.packs, Bound::kParts);
   io("to", v.to);
   io("ledger", v.ledger);
 }
@@ -188,7 +188,11 @@ void fields(Io& io, T& v) {
   io("packs_per_optimizer_step", v.packs_per_optimizer_step);
   io("capacity", v.capacity);
   io("dp_size_multiple", v.dp_size_multiple);
+  io("sample_multiple_of", v.sample_multiple_of);
+  io("pad_to_multiple_of", v.pad_to_multiple_of);
+  io("pad_id", v.pad_id);
   io("epochs", v.epochs);
+  io("packs_per_epoch", v.packs_per_epoch);
   io("warn_after_ms", v.warn_after_ms);
   io("fail_after_ms", v.fail_after_ms);
   io("start", v.start);

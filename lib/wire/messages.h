@@ -36,12 +36,12 @@ struct Destination {
 struct Window {
   Envelope envelope;
   WindowKey key;
-  std::string before, after;  // positions
-  bool last = false;          // of its lane in this epoch
-  std::uint32_t packs = 0;    // over all ranks
+  std::string before, after;         // positions
+  bool last = false;                 // of its lane in this epoch
+  std::vector<std::uint32_t> packs;  // how many samples each has; over all ranks, in order
   std::vector<Destination> to;
   Ledger ledger;
-  Samples samples;  // those taken, in candidate order
+  Samples samples;  // pack by pack
 };
 
 // One pack ready to be handed on: `frames` are encoded Samples (wire/codec.h), which nobody between
@@ -120,7 +120,10 @@ struct Welcome {
   std::uint32_t packs_per_optimizer_step = 1;
   std::uint32_t capacity = 0;
   std::uint32_t dp_size_multiple = 1;
+  // How layouts pad: each sample, then the pack's end (tokens); and with which token id.
+  std::uint32_t sample_multiple_of = 1, pad_to_multiple_of = 1, pad_id = 0;
   std::uint64_t epochs = 1;
+  std::uint64_t packs_per_epoch = 0;  // over all ranks; 0 = not known before they are made
   std::uint64_t warn_after_ms = 0, fail_after_ms = 0;
   Cursor start;
 };

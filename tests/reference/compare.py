@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from random_jobs import random_job  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
 BATCH = 10
+REPEATED = re.compile(r"s\d+:\d+(\+\d+)?(/\d+)?(~\d+)?\*\d+$")  # the id of a repeated sample
 
 
 class Differs(Exception):
@@ -105,20 +107,35 @@ def check_laws(job, ranks, end):
             raise Differs(f"L1: epoch {epoch} delivers a sample twice")
         ledger = next((e["ledger"] for e in end["epochs"] if e["epoch"] == epoch), None)
         tokens = sum(sum(p["lengths"]) for m in mine for p in m)
-        check_ledger(epoch, ledger or dict.fromkeys(reference.LEDGER, 0), len(ids), tokens)
+        ledger = ledger or dict.fromkeys(reference.LEDGER, 0)
+        check_ledger(epoch, ledger, len(ids), tokens)
+        repeated = sum(1 for i in ids if REPEATED.search(i))
+        if repeated != ledger["repeated"]:
+            raise Differs(f"L4: epoch {epoch}: {repeated} repetitions, the ledger has {ledger['repeated']}")
         for m in mine:
             for p in m:
-                if sum(p["lengths"]) > pack["capacity"]:
-                    raise Differs(f"a pack of {sum(p['lengths'])} tokens at capacity {pack['capacity']}")
+                check_pack(p, pack)
+
+
+def check_pack(p, pack):
+    to, most = pack["sample_multiple_of"], pack["max_samples"]
+    size = sum(-(-n // to) * to for n in p["lengths"])
+    if size > pack["capacity"]:
+        raise Differs(f"a pack of {size} tokens, padding among them, at capacity {pack['capacity']}")
+    if 0 < most < len(p["lengths"]):
+        raise Differs(f"a pack of {len(p['lengths'])} samples at max_samples {most}")
 
 
 def check_ledger(epoch, ledger, samples, tokens):
+    def lost(what):
+        return sum(ledger[f"{what}_{reason}"] for reason in reference.REASONS)
+
     lost_records = ledger["lost_parse"] + ledger["lost_encode"]
-    lost_samples = ledger["lost_empty"] + ledger["lost_over_long"]
     balances = [
         ("records", ledger["records_read"], ledger["records_encoded"] + lost_records),
-        ("samples", ledger["samples_made"], samples + lost_samples),
-        ("tokens", ledger["tokens_made"], tokens + ledger["truncated_tokens"] + ledger["tokens_over_long"]),
+        ("samples", ledger["samples_made"] + ledger["repeated"], samples + lost("lost")),
+        ("tokens", ledger["tokens_made"] + ledger["repeated_tokens"],
+         tokens + ledger["truncated_tokens"] + lost("tokens")),
     ]
     for what, a, b in balances:
         if a != b:

@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kTick = 50ms;
 constexpr std::uint64_t kTicksANotice = 4;
-// Virtual minutes without an end: the line hangs. Ends alone take seconds.
-constexpr std::uint64_t kTicksMax = 10 * 60 * 20;
+// Virtual minutes without a message that does anything: the line hangs. Ends alone take seconds.
+constexpr std::uint64_t kTicksMax = 2 * 60 * 20;
 
 }  // namespace
 
@@ -292,10 +292,21 @@ void Line::check_peers() {
   }
 }
 
+std::uint64_t Line::packs_taken() const {
+  std::uint64_t packs = 0;
+  for (const auto& r : ranks_) packs += r->taken.size();
+  return packs;
+}
+
 Result<LineResult> Line::run() {
   while (!all_over() && trouble_) {
     if (under_way_.empty()) {
-      if (ticks_ == kTicksMax) fail_with(ExitCode::kBug, "the line does not end");
+      const std::uint64_t taken = packs_taken();
+      if (taken != packs_at_tick_) {
+        packs_at_tick_ = taken;
+        idle_since_ = ticks_;
+      }
+      if (ticks_ - idle_since_ == kTicksMax) fail_with(ExitCode::kBug, "the line does not end");
       tick_all();
       continue;
     }

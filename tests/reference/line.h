@@ -94,6 +94,7 @@ class Line {
   template <typename Role>
   void check_exit(Role& role, const std::string& name);
   bool all_over() const;
+  std::uint64_t packs_taken() const;
   void check_peers();
   void fail_with(ExitCode code, std::string text);
 
@@ -107,6 +108,7 @@ class Line {
   std::vector<std::unique_ptr<Sinking>> sinks_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::uint64_t ticks_ = 0;
+  std::uint64_t packs_at_tick_ = 0, idle_since_ = 0;  // when a rank last took a pack
   Status trouble_;
   LineResult result_;
 };

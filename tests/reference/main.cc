@@ -20,16 +20,17 @@ namespace {
 
 // The keys are those of LEDGER in packline_reference.py.
 std::string ledger_json(const Ledger& l) {
-  const auto lost = [&](SampleLoss r) { return l.samples_lost[static_cast<std::size_t>(r)]; };
-  const auto over_long = static_cast<std::size_t>(SampleLoss::kOverLong);
-  return fmt::format(R"({{"records_read":{},"records_encoded":{},"lost_parse":{},"lost_encode":{},)"
-                     R"("samples_made":{},"tokens_made":{},"lost_empty":{},"lost_over_long":{},)"
-                     R"("tokens_over_long":{},"truncated_tokens":{}}})",
-                     l.records_read, l.records_encoded,
-                     l.records_lost[static_cast<std::size_t>(RecordLoss::kParse)],
-                     l.records_lost[static_cast<std::size_t>(RecordLoss::kEncode)], l.samples_made,
-                     l.tokens_made, lost(SampleLoss::kEmpty), lost(SampleLoss::kOverLong),
-                     l.tokens_lost[over_long], l.tokens_truncated);
+  std::string text = fmt::format(
+      R"({{"records_read":{},"records_encoded":{},"lost_parse":{},"lost_encode":{},)"
+      R"("samples_made":{},"tokens_made":{},"truncated_tokens":{},"repeated":{},"repeated_tokens":{})",
+      l.records_read, l.records_encoded, l.records_lost[0], l.records_lost[1], l.samples_made,
+      l.tokens_made, l.tokens_truncated, l.samples_repeated, l.tokens_repeated);
+  for (std::size_t i = 0; i < kSampleLosses; ++i) {
+    const std::string_view reason = name_of(static_cast<SampleLoss>(i));
+    text += fmt::format(R"(,"lost_{0}":{1},"tokens_{0}":{2})", reason, l.samples_lost[i],
+                        l.tokens_lost[i]);
+  }
+  return text + "}";
 }
 
 std::string pack_json(const TakenPack& p) {
@@ -51,7 +52,7 @@ std::string end_json(const Job& job, const LineResult& r) {
   for (const auto& [key, w] : r.windows)
     windows.push_back(
         fmt::format(R"({{"epoch":{},"window":{},"packs":{},"last":{},"after":{},"ledger":{}}})",
-                    key.epoch, key.index * job.lanes + key.lane, w.packs, w.last,
+                    key.epoch, key.index * job.lanes + key.lane, w.packs.size(), w.last,
                     json_text(w.after, SIZE_MAX), ledger_json(w.ledger)));
   for (const EpochTally& e : r.epochs)
     epochs.push_back(

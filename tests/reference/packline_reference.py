@@ -6,24 +6,32 @@ xxhash only.
 """
 
 import glob
-import json
+import itertools
 import pathlib
 import struct
 from dataclasses import dataclass, field
 
 import xxhash
 
+from reference_closing import close_window
+from reference_global import cut_into_windows, ledgers_of, plan_epoch
+from reference_job import load_job
+from reference_ledger import LEDGER, REASONS, add_ledgers, placed_ledger, record_ledger, remainder_ledger
 from reference_order import MASK, epoch_order
-from reference_packing import Candidate, assign, close_best_fit, close_sequential
-from reference_records import lines_of, samples_of
+from reference_pack_order import order_packs
+from reference_parts import part, repetition
+from reference_records import candidates_of, lines_of, samples_of
+
+__all__ = ["LEDGER", "REASONS", "add_ledgers", "load_job", "stream_digest", "windows"]
 
 # 6. Positions
 
 
-def position(record, sample, carried):
-    if record == sample == 0:
+def position(at, carried):
+    record, sample, token = at
+    if record == sample == token == 0:
         return ""  # the start; nothing can be carried there
-    text = f"{record}.{sample}.0"
+    text = f"{record}.{sample}.{token}"
     for c in carried:
         text += f",{record - c.number}.{c.index}.{c.age}"
     return text
@@ -49,34 +57,6 @@ def pack_digest(epoch, window, index, names, samples):
     for s in samples:
         data += struct.pack("<II", s.tokens, len(s.id.encode())) + s.id.encode()
     return xxhash.xxh3_64_intdigest(data)
-
-
-# 8. The ledgers
-
-LEDGER = ["records_read", "records_encoded", "lost_parse", "lost_encode", "samples_made", "tokens_made", "lost_empty",
-          "lost_over_long", "tokens_over_long", "truncated_tokens"]
-
-
-def record_ledger(record):
-    """What one record counts, from what became of it (reference_records.Record)."""
-    ledger = dict.fromkeys(LEDGER, 0)
-    ledger["records_read"] = 1
-    if record.lost:
-        ledger["lost_" + record.lost] = 1
-        return ledger
-    ledger["records_encoded"] = 1
-    ledger["samples_made"] = len(record.samples) + len(record.lost_samples)
-    ledger["tokens_made"] = sum(s.tokens + s.cut for s in record.samples) + sum(n for _, n in record.lost_samples)
-    ledger["truncated_tokens"] = sum(s.cut for s in record.samples)
-    for reason, tokens in record.lost_samples:
-        ledger["lost_" + reason] += 1
-        if reason == "over_long":
-            ledger["tokens_over_long"] += tokens
-    return ledger
-
-
-def add_ledgers(a, b):
-    return {k: a[k] + b[k] for k in LEDGER}
 
 
 # The stream
@@ -108,25 +88,6 @@ class Window:
     packs: list = field(default_factory=list)
 
 
-def load_job(path):
-    """A job file written as JSON, with the defaults that matter to the stream."""
-    path = pathlib.Path(path)
-    job = json.loads(path.read_text(encoding="utf-8"))
-    job.setdefault("seed", 0)
-    job.setdefault("epochs", 1)
-    job.setdefault("lanes", 4)
-    job.setdefault("shuffle", {"kind": "full"})
-    job["encode"] = {"add_bos": False, "add_eos": True, "train": "assistant", **job["encode"]}
-    job["deliver"] = {"dp_size": 1, **job.get("deliver", {})}
-    pack = {"capacity": 8192, "strategy": "best_fit_decreasing", "packs_per_window": 256, "lookahead_samples_max": 256,
-            "lookahead_windows_max": 8, "over_long": "drop", "dp_size_multiple": job["deliver"]["dp_size"],
-            **job.get("pack", {})}
-    pack.setdefault("lookahead_packs", pack["packs_per_window"])
-    job["pack"] = pack
-    job["folder"] = path.resolve().parent
-    return job
-
-
 def source_lines(job, s):
     """The records of a source: its files sorted by path, their lines in order."""
     pattern = str(job["folder"] / job["sources"][s]["path"])
@@ -134,56 +95,98 @@ def source_lines(job, s):
     return [line for f in files for line in lines_of(pathlib.Path(f).read_bytes())]
 
 
+def delivered(placed, candidates):
+    """The samples of a pack as they are handed out."""
+    samples = []
+    for p in placed:
+        s = part(candidates[p.candidate].sample, p.begin, p.end)
+        samples.append(repetition(s, p.repetition) if p.repetition else s)
+    return samples
+
+
+def make_packs(job, epoch, window, packs, candidates):
+    packs = [delivered(placed, candidates) for placed in packs]
+    fields = {name for samples in packs for s in samples for name in s.columns}
+    dp_size = job["deliver"]["dp_size"]
+    return [Pack(epoch, window, k, samples, pack_digest(epoch, window, k, fields, samples), k % dp_size)
+            for k, samples in enumerate(packs)]
+
+
+def place_after(before, closing, carried, candidates, records):
+    """(record, sample, token) of the position behind a window, which carried the first `carried` candidates in."""
+    if closing.last:
+        return (records, 0, 0)
+    if closing.cut:
+        c = candidates[closing.considered]
+        return (c.number, c.index, closing.cut)
+    if closing.considered <= carried:
+        return before
+    c = candidates[closing.considered - 1]
+    return (c.number + 1, 0, 0) if c.last else (c.number, c.index + 1, 0)
+
+
+def window_ledger(before, after, closing, records):
+    """A record is counted where its reading begins."""
+    ledger = remainder_ledger(closing.lost)
+    for number in range(before[0] + (before[1:] != (0, 0)), after[0] + (after[1:] != (0, 0))):
+        ledger = add_ledgers(ledger, record_ledger(records[number]))
+    for placed in closing.packs:
+        ledger = add_ledgers(ledger, placed_ledger(placed))
+    return ledger
+
+
 def lane_windows(job, epoch, lane, records):
     """The windows of one lane of one epoch. `records`: the lane's records, encoded, in order."""
-    pack = job["pack"]
-    names = [Candidate(number, i, i + 1 == len(r.samples) + len(r.lost_samples), s)
-             for number, r in enumerate(records) for i, s in r.indexed_samples()]
-    carried, following = [], names
-    record, sample, index = 0, 0, 0  # the position
-    while True:
-        candidates = carried + following
-        lengths = [c.sample.tokens for c in candidates]
-        closing = (close_sequential(lengths, pack) if pack["strategy"] == "sequential"
-                   else close_best_fit(candidates, lengths, pack))
-        before = (record, sample)
-        if closing.last:
-            record, sample = len(records), 0
-        elif closing.considered > len(carried):
-            c = candidates[closing.considered - 1]
-            record, sample = (c.number + 1, 0) if c.last else (c.number, c.index + 1)
-        taken = set(closing.taken)
+    pack, carried, following, after = job["pack"], [], candidates_of(records), (0, 0, 0)
+    for index in itertools.count():
+        candidates, number = carried + following, index * job["lanes"] + lane
+        closing, before = close_window(candidates, pack), after
+        after = place_after(before, closing, len(carried), candidates, len(records))
+        packs = order_packs(closing.packs, candidates, pack, job["seed"], epoch, number)
+        made = make_packs(job, epoch, number, packs, candidates)
+
+        gone = {p.candidate for p in [*itertools.chain(*closing.packs), *closing.lost]}
         considered = max(closing.considered, len(carried))
         following = candidates[considered:]
-        carried = [c for i, c in enumerate(candidates[:considered]) if i not in taken]
+        carried = [c for i, c in enumerate(candidates[:considered]) if i not in gone]
         for c in carried:
             c.age += 1
-        ledger = dict.fromkeys(LEDGER, 0)
-        for number in range(before[0] + (before[1] > 0), record + (sample > 0)):
-            ledger = add_ledgers(ledger, record_ledger(records[number]))
-        window = Window(epoch, index * job["lanes"] + lane, position(record, sample, carried), closing.last, ledger)
-        chosen = [candidates[i].sample for i in closing.taken]
-        fields = {name for s in chosen for name in s.columns}
-        bins = assign(job, epoch, window.number, [s.tokens for s in chosen], closing.packs)
-        for k, places in enumerate(bins):
-            samples = [chosen[i] for i in places]
-            digest = pack_digest(epoch, window.number, k, fields, samples)
-            window.packs.append(Pack(epoch, window.number, k, samples, digest, k % job["deliver"]["dp_size"]))
-        yield window
+        if closing.cut:
+            following[0].begin = closing.cut
+        yield Window(epoch, number, position(after, carried), closing.last,
+                     window_ledger(before, after, closing, records), made)
         if closing.last:
             return
-        index += 1
+
+
+def global_windows(job, epoch, records):
+    """The windows of an epoch that is planned at once. `records`: those of its order."""
+    pack, lanes, candidates = job["pack"], job["lanes"], candidates_of(records)
+    packs, lost = plan_epoch(candidates, pack, job["seed"], epoch)
+    cut = cut_into_windows(packs, pack["packs_per_window"], lanes)
+    ledgers = ledgers_of(cut, lost, candidates, records)
+    for number, (packs, ledger) in enumerate(zip(cut, ledgers)):
+        yield Window(epoch, number, position((number // lanes + 1, 0, 0), []), number + lanes >= len(cut), ledger,
+                     make_packs(job, epoch, number, packs, candidates))
 
 
 def windows(job):
     """Every window of the job in the order of the stream."""
     lines = [source_lines(job, s) for s in range(len(job["sources"]))]
+    whole_epoch = job["pack"]["plan"] == "global"
+
+    def encoded(places):
+        return [samples_of(job, s, r, copy, lines[s][r]) for s, r, copy in places]
+
     for epoch in range(job["epochs"]):
-        order = epoch_order(job, epoch, [len(one) for one in lines])
+        planned = 0 if whole_epoch and not job["pack"]["replan_each_epoch"] else epoch
+        order = epoch_order(job, planned, [len(one) for one in lines])
+        if whole_epoch:
+            yield from global_windows(job, epoch, encoded(order))
+            continue
         found = []
         for lane in range(job["lanes"]):
-            records = [samples_of(job, s, r, copy, lines[s][r]) for s, r, copy in order[lane :: job["lanes"]]]
-            found += lane_windows(job, epoch, lane, records)
+            found += lane_windows(job, epoch, lane, encoded(order[lane :: job["lanes"]]))
         yield from sorted(found, key=lambda w: w.number)
 
 

@@ -4,6 +4,8 @@ import json
 import pathlib
 import random
 
+from random_settings import draw_settings
+
 STRATEGIES = ["best_fit_decreasing"] * 3 + ["sequential"]
 BAD_LINES = [
     b'{"input_ids": [1, 2', b"[]", b"plain words", b'{"other": 1}', b'{"input_ids": [1.5], "text": 7}',
@@ -192,8 +194,15 @@ def draw_tight_job(rng, folder, name):
     return path
 
 
-def random_job(seed, number, folder):
-    """Job `number` of a seed: the same whatever was drawn before."""
+def random_job(seed, number, folder, plain=False):
+    """Job `number` of a seed: the same whatever was drawn before. `plain`: without what random_settings.py adds."""
     rng, folder = random.Random(f"{seed}/{number}"), pathlib.Path(folder)
-    draw = draw_tight_job if number % 25 == 24 else draw_job
-    return draw(rng, folder, f"random-{seed}-{number}")
+    name = f"random-{seed}-{number}"
+    if number % 25 == 24:
+        return draw_tight_job(rng, folder, name)
+    path = draw_job(rng, folder, name)
+    if not plain and number % 4 > 0:
+        job = json.loads(path.read_text(encoding="utf-8"))
+        draw_settings(random.Random(f"{seed}/{number}/settings"), job)
+        path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
+    return path

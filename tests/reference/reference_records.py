@@ -3,8 +3,10 @@
 import json
 from dataclasses import dataclass, field
 
+from reference_packing import Candidate
+from reference_parts import IGNORE, Sample, made_of
+
 BYTES_BOS, BYTES_EOS = 256, 257
-IGNORE = -100
 INT32_MAX = 2**31 - 1
 
 
@@ -29,25 +31,15 @@ def _number(kind, text):
 
 
 @dataclass
-class Sample:
-    id: str
-    columns: dict  # name -> (struct letter of one value, values); input_ids among them
-    labels: list  # one a token, the first IGNORE
-    cut: int = 0  # tokens that over_long: truncate_right took
-
-    @property
-    def tokens(self):
-        return len(self.columns["input_ids"][1])
-
-
-@dataclass
 class Record:
     lost: str = ""  # "parse" or "encode": it gave no samples
-    samples: list = field(default_factory=list)
-    lost_samples: list = field(default_factory=list)  # (reason, tokens)
+    made: list = field(default_factory=list)  # of Sample and LostSample, in order
 
-    def indexed_samples(self):
-        return enumerate(self.samples)  # the encoders here make one sample a record
+
+def candidates_of(records):
+    """The samples that are to be packed, in order; `number` is the record's place in `records`."""
+    return [Candidate(s.tokens, number=number, index=i, last=i + 1 == len(record.made), sample=s)
+            for number, record in enumerate(records) for i, s in enumerate(record.made) if isinstance(s, Sample)]
 
 
 def lines_of(data):
@@ -170,8 +162,8 @@ def chat_tokens(record, job, fields):
 
 
 def samples_of(job, source, number, copy, line):
-    """What becomes of a record: its one sample, or how it or its sample was lost."""
-    settings, capacity = job["sources"][source], job["pack"]["capacity"]
+    """What becomes of a record: its one sample or the pieces of it, or how it or they were lost."""
+    settings = job["sources"][source]
     names = ("text", "messages", "role", "content", "input_ids", "labels", "loss_mask", "id")
     fields = {**{n: n for n in names}, **settings.get("fields", {})}
     kind = settings["format"]
@@ -187,13 +179,6 @@ def samples_of(job, source, number, copy, line):
             columns, labels = (text_tokens if kind == "text" else chat_tokens)(record, job, fields)
     except Lost as e:
         return Record(lost=e.args[0])
-    n = len(columns["input_ids"][1])
-    if n == 0:
-        return Record(lost_samples=[("empty", 0)])
-    cut = max(0, n - capacity)
-    if cut and job["pack"]["over_long"] == "drop":
-        return Record(lost_samples=[("over_long", n)])
-    columns = {name: (letter, values[:capacity]) for name, (letter, values) in columns.items()}
-    labels = list(columns["input_ids"][1] if labels is None else labels[:capacity])
-    labels[0] = IGNORE
-    return Record(samples=[Sample(sample_id, columns, labels, cut)])
+    labels = list(columns["input_ids"][1] if labels is None else labels)
+    labels[:1] = [IGNORE] * len(labels[:1])
+    return Record(made=made_of(Sample(sample_id, columns, labels), job["pack"]))

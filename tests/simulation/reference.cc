@@ -68,16 +68,17 @@ Window Reference::make(std::uint32_t lane, const Place& place) const {
   w.before = place.position;
   w.after = std::to_string(to);
   w.last = to >= all;
-  w.packs = packs_per_window;
+  std::uint32_t packs = packs_per_window;
   // 0 packs: an empty lane, or every sample was lost.
   if (w.last)
-    w.packs = dp_size_multiple *
-              static_cast<std::uint32_t>(roll(2) % (packs_per_window / dp_size_multiple + 1));
+    packs = dp_size_multiple *
+            static_cast<std::uint32_t>(roll(2) % (packs_per_window / dp_size_multiple + 1));
+  w.packs.assign(packs, 1);
   w.ledger.records_read = to - at;
   w.ledger.records_encoded = to - at;
-  w.ledger.samples_made = w.ledger.tokens_made = w.packs;
+  w.ledger.samples_made = w.ledger.tokens_made = packs;
   std::vector<std::int32_t> tokens;
-  for (std::uint32_t k = 0; k < w.packs; ++k) {
+  for (std::uint32_t k = 0; k < packs; ++k) {
     w.samples.ids.push_back(fmt::format("{}.{}.{}.{}", place.epoch, lane, at, k));
     w.samples.lengths.push_back(1);
     tokens.push_back(static_cast<std::int32_t>(k));
@@ -115,7 +116,7 @@ void Reference::run() {
       const Window& made = window(lane, p);
       ++windows_;
       Tally& tally = tallies_[e];
-      for (std::uint32_t k = 0; k < made.packs; ++k) {
+      for (std::uint32_t k = 0; k < made.packs.size(); ++k) {
         const Samples pack = one_token(made.samples.ids[k], static_cast<std::int32_t>(k));
         stream_.push_back({{e, w, k}, pack_digest(e, w, k, pack)});
         tally += Tally{1, 1, 1, stream_.back().digest, {}};

@@ -62,8 +62,8 @@ std::string describe(const Message& m) {
       Cases{[](const Window& x) {
               std::string to;
               for (const Destination& d : x.to) to += fmt::format(" {}", d.dp_rank);
-              return fmt::format("Window {} packs {} last {} to{}", text(x.key), x.packs, x.last,
-                                 to);
+              return fmt::format("Window {} packs {} last {} to{}", text(x.key), x.packs.size(),
+                                 x.last, to);
             },
             [](const Slice& x) { return fmt::format("Slice {} packs {}", text(x.key), x.packs); },
             [](const Report& x) {

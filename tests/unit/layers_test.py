@@ -18,6 +18,8 @@ OWNERS = {
     "msgpack": (r"msgpack", ["lib/wire"]),
     "yaml-cpp": (r"yaml-cpp/", ["lib/config"]),
     "simdjson": (r"simdjson", ["lib/corpus"]),
+    "zlib": (r"zlib", ["lib/corpus"]),
+    "libzstd": (r"zstd", ["lib/corpus"]),
     "xxHash": (r"xxh", ["lib/hash"]),
     "sentencepiece": (r"sentencepiece", ["lib/encode"]),
     "cpp-httplib": (r"httplib", ["lib/telemetry"]),

@@ -8,9 +8,11 @@ TEST_CASE("Effective: it reads as a job file with every value in effect") {
   const JobFolder folder;
   const std::string text = effective_yaml(folder.load(small_job("deliver: {dp_size: 4}\n")).job);
   CHECK(contains(text, "version: 1\nname: job\nseed: 0\nepochs: 1\n"));
-  CHECK(contains(text,
-                 "sources:\n  - path: data/a.jsonl\n    format: text\n    repeat: 1\n"
-                 "    fields:\n      text: text\n"));
+  CHECK(
+      contains(text,
+               "sources:\n  - path: data/a.jsonl\n    read_as: auto\n    format: text\n    record: "
+               "document\n    repeat: 1\n"
+               "    fields:\n      text: text\n"));
   CHECK(contains(text, "shuffle:\n  kind: full\nlanes: 4\n"));
   CHECK(contains(text, "  dp_size_multiple: 4\n"));
   CHECK(contains(text, "  warn_after_s: 30\n"));

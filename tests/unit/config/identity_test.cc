@@ -116,6 +116,15 @@ TEST_CASE("Identity: the chat settings count where there is a chat") {
                          was.identity) == "encode.roles: model, was text");
 }
 
+TEST_CASE("Identity: how files are read counts where it is set") {
+  const Job was = identified();
+  CHECK(first_difference(identified({"sources.0.read_as=lines"}).identity, was.identity) ==
+        "sources.0.read_as: lines, was not set");
+  CHECK(first_difference(identified({"sources.0.record=sequence"}).identity, was.identity) ==
+        "sources.0.record: sequence, was not set");
+  CHECK(first_difference(identified({"sources.0.record=document"}).identity, was.identity) == "");
+}
+
 TEST_CASE("Identity: the folder of the job may move") {
   CHECK(identified().fingerprint == identified().fingerprint);  // each in a folder of its own
 }

@@ -110,11 +110,13 @@ TEST_CASE("Job: all mistakes are told at once, in the order of the lines") {
           "job.yaml:4: sources.1.path: is missing; it must be a text of 1 to 4096 bytes",
           "job.yaml:6: pack.capacity: must be an integer from 1 to 16777216 (tokens), is -3",
           "job.yaml:7: pack.max_length: unknown; packline calls it pack.capacity",
-          "job.yaml:8: pack.over_long: must be one of drop, error, truncate_right, is cut",
+          "job.yaml:8: pack.over_long: must be one of drop, error, truncate_right, truncate_left, "
+          "split, is cut",
           "job.yaml:9: capacity is given twice, first in line 6; keep one of them",
           "job.yaml:10: encode.add_eos: must be true or false, is yes; write true",
           "job.yaml:11: lane: unknown; did you mean lanes? the top level has: version, name, seed, "
-          "epochs, state, sources, shuffle, lanes, on_bad_record, encode, pack, deliver, line",
+          "epochs, split, state, sources, shuffle, lanes, on_bad_record, encode, pack, deliver, "
+          "eval, line",
           "job.yaml:12: seed: must be an integer from 0 to 9223372036854775807, is 0x10; write 16",
           "--set: deliver.dp_size: must be an integer from 1 to 65536 (ranks), is many"});
 }

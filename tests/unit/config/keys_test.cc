@@ -151,15 +151,16 @@ TEST_CASE("Keys: what is allowed reads as a sentence") {
   CHECK(allowed(*find_key("pack.capacity")) == "an integer from 1 to 16777216 (tokens)");
   CHECK(allowed(*find_key("seed")) == "an integer from 0 to 9223372036854775807");
   CHECK(allowed(*find_key("sources[].repeat")) == "a number from 0.000001 to 1000000 (times)");
-  CHECK(allowed(*find_key("pack.over_long")) == "one of drop, error, truncate_right");
+  CHECK(allowed(*find_key("pack.over_long")) ==
+        "one of drop, error, truncate_right, truncate_left, split");
   CHECK(facts(*find_key("epochs")) == "1..1000000000 or continuous, default 1");
   CHECK(facts(*find_key("encode.kind")) == "tokens or bytes or sentencepiece, required");
 }
 
 TEST_CASE("Keys: names inside a section come in table order") {
   CHECK(names_inside("shuffle") == std::vector<std::string>{"kind", "size"});
-  CHECK(names_inside("sources[]") ==
-        std::vector<std::string>{"path", "format", "weight", "repeat", "fields"});
+  CHECK(names_inside("sources[]") == std::vector<std::string>{"path", "read_as", "format", "record",
+                                                              "weight", "repeat", "fields"});
   CHECK(find_key("pack") == nullptr);
   CHECK(is_section("sources[].fields"));
   CHECK(is_list_of_sections("sources"));

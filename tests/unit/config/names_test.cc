@@ -26,7 +26,8 @@ TEST_CASE("Names: a misspelt key gets the nearest name and what stands there") {
   CHECK(unknown_key("shuffle", "knd").text ==
         "unknown; did you mean shuffle.kind? shuffle has: kind, size");
   CHECK(unknown_key("sources[]", "formt").text ==
-        "unknown; did you mean sources.0.format? sources.0 has: path, format, weight, repeat, "
+        "unknown; did you mean sources.0.format? sources.0 has: path, read_as, format, record, "
+        "weight, repeat, "
         "fields");
   CHECK(unknown_key("", "sorces").meant == "sources");
   CHECK(unknown_key("shuffle", "zzzzzz").text == "unknown; shuffle has: kind, size");

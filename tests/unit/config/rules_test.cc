@@ -57,27 +57,6 @@ TEST_CASE("Rules: shuffle.size is needed for buffer and unused otherwise") {
   CHECK(with("shuffle: {kind: none, size: 10}\n").empty());
 }
 
-TEST_CASE("Rules: weights are given to all sources or to none") {
-  const JobFolder folder;
-  const std::string job =
-      "version: 1\nencode: {kind: bytes}\nsources:\n"
-      "  - {path: data/a.jsonl, format: text, weight: 2}\n"
-      "  - {path: data/b.jsonl, format: text}\n";
-  CHECK_ONE(folder.mistakes(job),
-            "job.yaml:5: sources.1.weight: is missing; 1 of 2 sources have a weight, give one to "
-            "all of them or to none");
-  CHECK(folder.mistakes(job, {"sources.1.weight=1"}).empty());
-}
-
-TEST_CASE("Rules: formats and encoder go together") {
-  const JobFolder folder;
-  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=tokens"}),
-                  "job.yaml:2: sources.0.format: encode.kind: tokens takes ready token ids only");
-  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.format=tokens"}),
-                  "--set: sources.0.format: format: tokens needs encode.kind: tokens");
-  CHECK(folder.mistakes(small_job(), {"sources.0.format=tokens", "encode.kind=tokens"}).empty());
-}
-
 TEST_CASE("Rules: sentencepiece needs a model that exists") {
   const JobFolder folder;
   CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=sentencepiece"}),
@@ -90,14 +69,6 @@ TEST_CASE("Rules: sentencepiece needs a model that exists") {
       folder.load(small_job(), {"encode.kind=sentencepiece", "encode.model=tok.model"});
   CHECK(loaded.mistakes.empty());
   CHECK(loaded.job.encode.model == folder.at("tok.model"));
-}
-
-TEST_CASE("Rules: two fields cannot have one name") {
-  const JobFolder folder;
-  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.fields.labels=input_ids"}),
-                  "sources.0.fields.labels: input_ids is already what fields.input_ids names");
-  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.fields.content=role"}),
-                  "role is already what fields.role names");
 }
 
 TEST_CASE("Rules: a line has an address for each process, all apart") {

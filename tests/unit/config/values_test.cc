@@ -86,11 +86,11 @@ TEST_CASE("Values: a boolean is true or false, no other word") {
 TEST_CASE("Values: a choice names what is allowed and the nearest") {
   CHECK(read("pack.over_long", "truncate_right")->integer == 2);
   CHECK(refused("pack.over_long", "truncate-rigth") ==
-        "must be one of drop, error, truncate_right, is truncate-rigth; did you mean "
-        "truncate_right?");
-  CHECK(refused("pack.over_long", "split") ==
-        "must be one of drop, error, truncate_right, is split");
-  CHECK(refused("deliver.remainder", "drop") == "must be spread, is drop");
+        "must be one of drop, error, truncate_right, truncate_left, split, is truncate-rigth; did "
+        "you mean truncate_right?");
+  CHECK(refused("pack.over_long", "cut") ==
+        "must be one of drop, error, truncate_right, truncate_left, split, is cut");
+  CHECK(refused("line.security", "curve") == "must be none, is curve");
 }
 
 TEST_CASE("Values: epochs is an integer or `continuous`") {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/corpus/line_scan.h"
 #include "tests/unit/corpus/temp_folder.h"
 
 using namespace packline;
@@ -19,8 +20,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+IndexRecipe lines() {
+  return {"lines", 0, [](const StreamFile& data, IndexWriter& out) {
+            LineScanner scanner;
+            return scan_records(*open_stream(data, Compression::kNone), data, scanner, out, {});
+          }};
+}
+
+std::string path_of(const std::string& file, const std::string& state) {
+  return FileIndex::path_of(file, state, "lines");
+}
+
 FileIndex opened(const std::string& file, const std::string& state) {
-  auto index = FileIndex::open(file, state);
+  auto index = FileIndex::open(file, state, lines());
   REQUIRE_MESSAGE(index.has_value(), (index ? "" : index.error().text));
   return std::move(*index);
 }
@@ -51,15 +63,14 @@ TEST_CASE("FileIndex: has 16 bytes a record, with place, length and line") {
   const FileIndex index = opened(file, folder.path("state"));
   CHECK(index.made());
   CHECK(same(index, {{0, 7, 1}, {9, 8, 3}}));
-  CHECK(fs::file_size(FileIndex::path_of(file, folder.path("state"))) ==
-        kIndexHeaderBytes + 2 * 16);
+  CHECK(fs::file_size(path_of(file, folder.path("state"))) == kIndexHeaderBytes + 2 * 16);
 }
 
 TEST_CASE("FileIndex: is reused while the file is the same, also when it was only touched") {
   const TempFolder folder;
   const std::string state = folder.path("state");
   const std::string file = folder.write("a.jsonl", records(10000));
-  const std::string index_file = FileIndex::path_of(file, state);
+  const std::string index_file = path_of(file, state);
   CHECK(opened(file, state).made());
   const std::string first = TempFolder::read(index_file);
   CHECK_FALSE(opened(file, state).made());
@@ -119,7 +130,7 @@ TEST_CASE("FileIndex: a torn or foreign index file is made anew") {
   const TempFolder folder;
   const std::string state = folder.path("state");
   const std::string file = folder.write("a.jsonl", records(40));
-  const std::string index_file = FileIndex::path_of(file, state);
+  const std::string index_file = path_of(file, state);
   const FileIndex index = opened(file, state);
   const std::vector<IndexEntry> right(index.entries().begin(), index.entries().end());
   const std::string whole = TempFolder::read(index_file);
@@ -136,7 +147,9 @@ TEST_CASE("FileIndex: a torn or foreign index file is made anew") {
   CHECK(mended(whole + "x"));
   CHECK(mended(whole + std::string(16, '\0')));
   CHECK(mended(std::string(whole.size(), '\0')));
-  CHECK(mended("this is somebody's letter, long enough to be taken for a header of 64 bytes"));
+  CHECK(
+      mended("this is somebody's letter, long enough to be taken for a header, which has 88 bytes, "
+             "and then some"));
   for (std::size_t at = 0; at < whole.size(); at += 5) {
     std::string flipped = whole;
     flipped[at] ^= 0x10;
@@ -149,7 +162,7 @@ TEST_CASE("FileIndex: what a process left behind that died while it made an inde
   const std::string state = folder.path("state");
   const std::string file = folder.write("a.jsonl", records(3));
   fs::create_directories(state + "/index");
-  std::ofstream(FileIndex::path_of(file, state) + ".new") << std::string(5000, 'x');
+  std::ofstream(path_of(file, state) + ".new") << std::string(5000, 'x');
   CHECK(opened(file, state).entries().size() == 3);
 }
 
@@ -162,7 +175,7 @@ TEST_CASE("FileIndex: of several that open a file at once, one makes the index")
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        const auto index = FileIndex::open(file, state);
+        const auto index = FileIndex::open(file, state, lines());
         if (!index) return;
         made += index->made() ? 1 : 0;
         right += index->entries().size() == 50000 ? 1 : 0;
@@ -186,7 +199,7 @@ TEST_CASE(
   small.rlim_cur = 4096;
   auto* handler = std::signal(SIGXFSZ, SIG_IGN);
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const auto index = FileIndex::open(file, state);
+  const auto index = FileIndex::open(file, state, lines());
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   std::signal(SIGXFSZ, handler);
 
@@ -195,15 +208,52 @@ TEST_CASE(
   CHECK(index.error().text.find("the index of " + file + " could not be made: ") == 0);
   CHECK(index.error().text.find("make room there, or name another state folder") !=
         std::string::npos);
-  CHECK_FALSE(fs::exists(FileIndex::path_of(file, state) + ".new"));
+  CHECK_FALSE(fs::exists(path_of(file, state) + ".new"));
   CHECK(opened(file, state).entries().size() == 100000);
 }
 
 TEST_CASE("FileIndex: a state folder that cannot be made is an error that names it") {
   const TempFolder folder;
   const std::string file = folder.write("a.jsonl", "{}");
-  const auto index = FileIndex::open(file, folder.write("state", "a file"));
+  const auto index = FileIndex::open(file, folder.write("state", "a file"), lines());
   REQUIRE_FALSE(index.has_value());
   CHECK(index.error().code == ExitCode::kWrongJob);
   CHECK(index.error().text.find(folder.path("state") + "/index cannot be made: ") == 0);
+}
+
+TEST_CASE("FileIndex: ways of reading a file have an index each; another variant is made anew") {
+  const TempFolder folder;
+  const std::string state = folder.path("state");
+  const std::string file = folder.write("a.jsonl", records(10));
+  CHECK(opened(file, state).made());
+  IndexRecipe other = lines();
+  other.name = "others";
+  CHECK(FileIndex::open(file, state, other)->made());
+  CHECK_FALSE(FileIndex::open(file, state, other)->made());
+  CHECK_FALSE(opened(file, state).made());
+  other.variant = 1;
+  CHECK(FileIndex::open(file, state, other)->made());
+  CHECK_FALSE(FileIndex::open(file, state, other)->made());
+}
+
+TEST_CASE("FileIndex: keeps the restart points and the size of the content") {
+  const TempFolder folder;
+  const std::string file = folder.write("a", "packed");
+  RestartPoints points;
+  points.add({0, 0});
+  points.add({3, RestartPoints::kNear});
+  const IndexRecipe recipe{"packed", 7, [&](const StreamFile&, IndexWriter& out) {
+                             out.set_restart_points(points);
+                             out.set_bytes(12345);
+                             const IndexEntry entry{1, 2, 3};
+                             return out.add({&entry, 1});
+                           }};
+  for (const bool made : {true, false}) {
+    const FileIndex index = FileIndex::open(file, folder.path("state"), recipe).value();
+    CHECK(index.made() == made);
+    CHECK(same(index, {{1, 2, 3}}));
+    CHECK(index.bytes() == 12345);
+    REQUIRE(index.restart_points().size() == 2);
+    CHECK(index.restart_points()[1] == RestartPoint{3, RestartPoints::kNear});
+  }
 }

@@ -1,72 +1,62 @@
 #include "lib/corpus/line_scan.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "lib/hash/xxh3.h"
-#include "tests/unit/corpus/temp_folder.h"
-
 using namespace packline;
-using packline::test::TempFolder;
 
 namespace {
 
-struct Scan {
-  TempFolder folder;
-  std::string file;
-  Result<Scanned> result = Scanned{};
-  std::string written;
+struct LineScan {
+  std::vector<IndexEntry> entries;
+  std::string trouble;
 };
 
-Scan& scan(Scan& s, std::string_view content, std::uint64_t size, std::uint64_t line_max) {
-  s.file = s.folder.write("a.jsonl", content);
-  const std::string index = s.folder.write("index", "");
-  const Fd to(::open(index.c_str(), O_RDWR | O_CLOEXEC));
-  s.result = scan_lines(*open_to_read(s.file), s.file, size, to, index, 0, line_max);
-  s.written = TempFolder::read(index);
-  return s;
+// The same whatever the pieces.
+LineScan scan_lines(const std::string& text, std::uint64_t line_max = kRecordBytesMax) {
+  LineScan first;
+  for (const std::size_t step : {text.size() + 1, std::size_t{1}, std::size_t{3}}) {
+    LineScanner scanner(line_max);
+    for (std::size_t at = 0; at < text.size(); at += step) {
+      scanner.feed(text.data() + at, text.data() + std::min(text.size(), at + step));
+    }
+    scanner.finish();
+    if (step > text.size()) {
+      first = {scanner.entries, scanner.trouble()};
+    } else {
+      REQUIRE(scanner.entries == first.entries);
+      REQUIRE(scanner.trouble() == first.trouble);
+    }
+  }
+  return first;
 }
 
 }  // namespace
 
-TEST_CASE("scan_lines: a line over the limit is an error that names it, one at the limit is not") {
-  Scan s;
-  scan(s, "{}\n12345\r\n", 10, 5);
-  REQUIRE(s.result.has_value());
-  CHECK(s.result->entries == 2);
-  scan(s, "{}\n123456\n{}", 12, 5);
-  REQUIRE_FALSE(s.result.has_value());
-  CHECK(s.result.error().code == ExitCode::kDataRefused);
-  CHECK(s.result.error().text ==
-        s.file + ":2: the line has 6 bytes, and at most 5 are taken: JSONL has one record a line");
-  scan(s, "{}\n123456", 9, 5);  // also where the file ends without a newline
-  CHECK_FALSE(s.result.has_value());
-  CHECK(kLineBytesMax == 4294967295u);
+TEST_CASE("LineScanner: a line over the limit is an error that names it, one at the limit is not") {
+  CHECK(scan_lines("{}\n12345\r\n", 5).entries.size() == 2);
+  CHECK(scan_lines("{}\n12345\r\n", 5).trouble == "");
+  CHECK(scan_lines("{}\n123456\n{}", 5).trouble ==
+        ":2: the line has 6 bytes, and at most 5 are taken: JSONL has one record a line");
+  CHECK(scan_lines("{}\n123456", 5).trouble != "");  // also where the file ends without a newline
+  CHECK(kRecordBytesMax == 4294967295u);
 }
 
-TEST_CASE("scan_lines: a file that ends before the size it should have is an error") {
-  Scan s;
-  scan(s, "{}\n{}\n", 7, kLineBytesMax);
-  REQUIRE_FALSE(s.result.has_value());
-  CHECK(s.result.error().text.find(s.file + " shrank from 7 to 6 bytes") == 0);
+TEST_CASE("LineScanner: gives place, length and line of each record") {
+  using Entries = std::vector<IndexEntry>;
+  CHECK(scan_lines("{}\n\n \r\n{ }\r\n{}").entries == Entries{{0, 2, 1}, {7, 3, 4}, {12, 2, 5}});
+  CHECK(scan_lines("").entries.empty());
+  CHECK(scan_lines("\n\r\n\t").entries.empty());
 }
 
-TEST_CASE("scan_lines: writes all entries of many lines in order, and says their hash") {
-  Scan s;
-  std::string content;
-  for (int i = 0; i < 100000; ++i) content += "{}\n";
-  scan(s, content, content.size(), kLineBytesMax);
-  REQUIRE(s.result.has_value());
-  REQUIRE(s.result->entries == 100000);
-  REQUIRE(s.written.size() == 1600000);
-  std::vector<IndexEntry> entries(100000);
-  std::memcpy(entries.data(), s.written.data(), s.written.size());
-  for (std::uint32_t i = 0; i < 100000; ++i) {
-    REQUIRE(entries[i] == IndexEntry{std::uint64_t{3} * i, 2, i + 1});
-  }
-  CHECK(s.result->hash == xxh3(s.written));
+TEST_CASE("LineScanner: what is left out at the start is not part of the first record") {
+  LineScanner scanner;
+  const std::string text = "{}\n{}";
+  scanner.skip(3);
+  scanner.feed(text.data(), text.data() + text.size());
+  scanner.finish();
+  CHECK(scanner.entries == std::vector<IndexEntry>{{3, 2, 1}, {6, 2, 2}});
 }

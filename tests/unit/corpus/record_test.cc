@@ -316,3 +316,16 @@ TEST_CASE("first_bad_utf8: takes what RFC 3629 takes") {
     CHECK(first_bad_utf8(good + bad) == good.size());
   }
 }
+
+TEST_CASE("Record: plain text is all text, and must be UTF-8 without NUL") {
+  RecordParser parser;
+  REQUIRE(parser.parse(R"({"id":"x","text":"y"})", Format::kText, {}).has_value());
+  const auto record = parser.plain_text("{\"not\": json\xC3\xA9");
+  REQUIRE(record.has_value());
+  CHECK((*record)->text == "{\"not\": json\xC3\xA9");
+  CHECK((*record)->id.empty());
+  CHECK((*parser.plain_text(""))->text.empty());
+  CHECK(parser.plain_text("ab\xC3").error().text == "the text is not valid UTF-8 at byte 2");
+  CHECK(parser.plain_text("a\0b"sv).error().text ==
+        "the text has a NUL byte at byte 1: it is UTF-16, or no text");
+}

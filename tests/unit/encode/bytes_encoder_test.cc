@@ -54,3 +54,14 @@ TEST_CASE("bytes: a bad record is lost as parse, with its cause") {
   CHECK(e.reason == RecordLoss::kParse);
   CHECK(e.text == "\"text\" is an array, not a string");
 }
+
+TEST_CASE("bytes: plain text is taken as it stands, braces and quotes too") {
+  const auto plain = made({.kind = EncodeKind::kBytes, .add_eos = false});
+  const Encoded e = encoded(*plain, Format::kText, "{\"\xC3\xA9", RecordForm::kText);
+  CHECK(ids_of(e) == Ids{'{', '"', 0xC3, 0xA9});
+  CHECK(e.samples.ids == std::vector<std::string>{"s0:1"});
+  const Encoded bad = encoded(*plain, Format::kText, "a\xFF", RecordForm::kText);
+  CHECK(bad.lost);
+  CHECK(bad.reason == RecordLoss::kParse);
+  CHECK(bad.text == "the text is not valid UTF-8 at byte 1");
+}

@@ -29,8 +29,9 @@ inline const SourceSettings& source_of(Format format) {
   return format == Format::kText ? text : format == Format::kChat ? chat : tokens;
 }
 
-inline Encoded encoded(const Encoder& encoder, Format format, std::string_view bytes) {
-  Encoded e = encoder.encode({bytes, &source_of(format), "s0:1", 0});
+inline Encoded encoded(const Encoder& encoder, Format format, std::string_view bytes,
+                       RecordForm form = RecordForm::kJson) {
+  Encoded e = encoder.encode({bytes, &source_of(format), "s0:1", 0, form});
   if (!e.lost) {
     const Status whole = check_samples(e.samples);
     CHECK_MESSAGE(whole.has_value(), (whole ? "" : whole.error().text));

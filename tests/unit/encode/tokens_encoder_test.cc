@@ -68,3 +68,34 @@ TEST_CASE("tokens: a bad record is lost as parse, with its cause") {
   CHECK(e.text == "input_ids holds 1.5 at place 1, which is not an integer");
   CHECK(e.samples.size() == 0);
 }
+
+TEST_CASE("tokens: binary ids of every width give what the same ids give as JSON") {
+  const auto encoder = made({.kind = EncodeKind::kTokens});
+  const Encoded json = of(R"({"input_ids":[7,0,100]})");
+  const auto check = [&](RecordForm form, auto id) {
+    const std::vector<decltype(id)> ids = {7, 0, 100};
+    const std::string bytes(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(id));
+    const Encoded e = encoded(*encoder, Format::kTokens, bytes, form);
+    CHECK(ids_of(e) == ids_of(json));
+    CHECK(e.samples.ids == json.samples.ids);
+    CHECK(e.samples.lengths == json.samples.lengths);
+    CHECK(e.samples.columns.size() == 1);
+  };
+  check(RecordForm::kU8, std::uint8_t{});
+  check(RecordForm::kI8, std::int8_t{});
+  check(RecordForm::kI16, std::int16_t{});
+  check(RecordForm::kU16, std::uint16_t{});
+  check(RecordForm::kI32, std::int32_t{});
+  check(RecordForm::kI64, std::int64_t{});
+  CHECK(ids_of(encoded(*encoder, Format::kTokens, "", RecordForm::kU16)).empty());
+}
+
+TEST_CASE("tokens: binary ids that are none lose the record") {
+  const auto encoder = made({.kind = EncodeKind::kTokens});
+  const std::int32_t ids[] = {3, -1};
+  const std::string bytes(reinterpret_cast<const char*>(ids), sizeof ids);
+  const Encoded e = encoded(*encoder, Format::kTokens, bytes, RecordForm::kI32);
+  CHECK(e.lost);
+  CHECK(e.reason == RecordLoss::kParse);
+  CHECK(e.text == "the record holds -1 at place 1; a token id is 0 to 2147483647");
+}

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include <numeric>
-#include <set>
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/delivery/digest.h"
 
@@ -14,11 +16,10 @@ using std::chrono::seconds;
 
 Instant at(int s) { return Instant{seconds(s)}; }
 
-PackerSettings settings(Strategy strategy = Strategy::kBestFitDecreasing) {
+PackerSettings settings() {
   PackerSettings s;
   s.pack.seed = 5;
   s.pack.capacity = 8;
-  s.pack.strategy = strategy;
   s.pack.packs_per_window = 4;
   s.pack.dp_size_multiple = 2;
   s.job = {77, 2, 1, 2};
@@ -26,7 +27,10 @@ PackerSettings settings(Strategy strategy = Strategy::kBestFitDecreasing) {
   return s;
 }
 
-Window window(const std::vector<std::uint32_t>& lengths, std::uint32_t packs,
+using Counts = std::vector<std::uint32_t>;
+
+// `packs`: how many of the samples each has.
+Window window(const Counts& lengths, const Counts& packs,
               std::vector<Destination> to = {{0, "a"}, {1, "b"}}) {
   Window w;
   w.envelope = {77, 2};
@@ -40,7 +44,7 @@ Window window(const std::vector<std::uint32_t>& lengths, std::uint32_t packs,
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     w.samples.ids.push_back("s0:" + std::to_string(i));
     w.samples.lengths.push_back(lengths[i]);
-    for (std::uint32_t t = 0; t < lengths[i]; ++t)
+    for (std::uint32_t t = 0; t < std::min(lengths[i], 99U); ++t)
       ids.push_back(static_cast<std::int32_t>(100 * i + t));
   }
   Column c;
@@ -52,12 +56,11 @@ Window window(const std::vector<std::uint32_t>& lengths, std::uint32_t packs,
 
 TEST_CASE("Packer: pack k goes to rank k modulo dp_size, in order, whole") {
   Packer p(settings(), at(0));
-  const Window w = window({8, 8, 5, 3, 7}, 4);
+  const Window w = window({8, 5, 3, 1, 7}, {1, 2, 0, 2});
+  const std::vector<Counts> bins{{0}, {1, 2}, {}, {3, 4}};
   const auto slices = p.on_window(w, at(0));
   REQUIRE(slices.has_value());
   REQUIRE(slices->size() == 2);
-  Planner planner(8);
-  const Bins bins = assign(settings().pack, planner, 0, 7, w.samples.lengths, 4);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const PackedSlice& s = (*slices)[rank];
     CHECK(s.endpoint == (rank == 0 ? "a" : "b"));
@@ -73,20 +76,25 @@ TEST_CASE("Packer: pack k goes to rank k modulo dp_size, in order, whole") {
     for (std::uint32_t i = 0; i < 2; ++i) {
       const std::uint32_t k = rank + 2 * i;
       const Samples expected = gather(w.samples, bins[k]);
+      REQUIRE(check_samples(s.packs[i]).has_value());
       CHECK(s.packs[i].ids == expected.ids);
+      CHECK(s.packs[i].lengths == expected.lengths);
+      CHECK(pack_digest(0, 7, k, s.packs[i]) == pack_digest(0, 7, k, expected));
       CHECK(s.slice.parts[i].digest == pack_digest(0, 7, k, expected));
       CHECK(s.slice.parts[i].samples == expected.size());
       CHECK(s.slice.parts[i].tokens == expected.tokens());
     }
   }
   CHECK(p.counters().packs == 4);
+  CHECK(p.counters().slices == 2);
+  CHECK(p.counters().windows == 1);
 }
 
 // L1: "The packs of a window are a pure function of the job."
 TEST_CASE("Packer: who asks for a slice changes nothing in it") {
   Packer p(settings(), at(0)), fresh(settings(), at(0));
-  const auto both = p.on_window(window({4, 4, 4, 2}, 2), at(0));
-  const auto one = fresh.on_window(window({4, 4, 4, 2}, 2, {{1, "elsewhere"}}), at(9));
+  const auto both = p.on_window(window({4, 4, 4, 2}, {2, 2}), at(0));
+  const auto one = fresh.on_window(window({4, 4, 4, 2}, {2, 2}, {{1, "elsewhere"}}), at(9));
   REQUIRE((both.has_value() && one.has_value()));
   REQUIRE(one->size() == 1);
   CHECK((*one)[0].slice.parts[0].digest == (*both)[1].slice.parts[0].digest);
@@ -94,25 +102,36 @@ TEST_CASE("Packer: who asks for a slice changes nothing in it") {
 
 TEST_CASE("Packer: it takes any dp_size, the window names it") {
   Packer p(settings(), at(0));
-  Window w = window({8, 8, 8, 8}, 4, {{3, "d"}});
+  Window w = window({8, 7, 6, 5}, {1, 1, 1, 1}, {{3, "d"}});
   w.envelope.dp_size = 4;
   const auto slices = p.on_window(w, at(0));
   REQUIRE(slices.has_value());
-  CHECK((*slices)[0].packs.size() == 1);
+  REQUIRE((*slices)[0].packs.size() == 1);
+  CHECK((*slices)[0].packs[0].ids == std::vector<std::string>{"s0:3"});
   CHECK((*slices)[0].slice.envelope.dp_size == 4);
 }
 
 TEST_CASE("Packer: a window without packs still goes to its sinks") {
-  Packer p(settings(Strategy::kSequential), at(0));
-  const auto slices = p.on_window(window({}, 0), at(0));
+  Packer p(settings(), at(0));
+  const auto slices = p.on_window(window({}, {}), at(0));
   REQUIRE(slices.has_value());
   REQUIRE(slices->size() == 2);
   CHECK((*slices)[0].slice.parts.empty());
+  CHECK((*slices)[0].slice.packs == 0);
+}
+
+TEST_CASE("Packer: packs without samples are packs") {
+  Packer p(settings(), at(0));
+  const auto slices = p.on_window(window({3}, {0, 1, 0, 0}), at(0));
+  REQUIRE(slices.has_value());
+  REQUIRE((*slices)[1].packs.size() == 2);
+  CHECK((*slices)[1].slice.parts[0].tokens == 3);
+  CHECK((*slices)[0].slice.parts[1].samples == 0);
 }
 
 TEST_CASE("Packer: another job's window is refused by name and counted") {
   Packer p(settings(), at(0));
-  Window w = window({8}, 2);
+  Window w = window({8}, {1, 0});
   w.envelope.job = 78;
   const auto r = p.on_window(w, at(0));
   REQUIRE_FALSE(r.has_value());
@@ -120,23 +139,35 @@ TEST_CASE("Packer: another job's window is refused by name and counted") {
   CHECK(p.counters().refused_other_job == 1);
 }
 
-TEST_CASE("Packer: windows that cannot be packed as they claim are refused, not believed") {
-  for (const Strategy s : {Strategy::kBestFitDecreasing, Strategy::kSequential}) {
-    Packer p(settings(s), at(0));
-    std::vector<Window> bad = {window({8, 8, 8}, 2),         // three packs in two
-                               window({9}, 2),               // beyond the capacity
-                               window({0}, 2),               // nothing
-                               window({8}, 3),               // not divisible
-                               window({8}, 6),               // more than packs_per_window
-                               window({8}, 2, {{2, "c"}})};  // no such rank
-    bad.push_back(window({8}, 2));
-    bad.back().key.lane = 2;
-    bad.push_back(window({8}, 2));
-    bad.back().envelope.dp_size = 0;
-    for (const Window& w : bad) CHECK_FALSE(p.on_window(w, at(0)).has_value());
-    CHECK(p.counters().refused_bad == bad.size());
-    CHECK(p.on_window(window({8, 8}, 2), at(0)).has_value());
+TEST_CASE("Packer: windows whose packs are not as they may be are refused, not believed") {
+  Packer p(settings(), at(0));
+  std::vector<std::pair<Window, std::string>> bad = {
+      {window({8, 8, 8}, {1, 1}), "its packs have 2 samples, it has 3"},
+      {window({8, 8}, {1, 2}), "its packs have more samples than it has: 2"},
+      {window({8, 8}, {1, UINT32_MAX}), "its packs have more samples than it has: 2"},
+      {window({}, {0, 1}), "its packs have more samples than it has: 0"},
+      {window({8}, {}), "its packs have 0 samples, it has 1"},
+      {window({9}, {1, 0}), "pack 0 has 9 tokens, pack.capacity is 8"},
+      {window({8, 4, 5}, {1, 2}), "pack 1 has 9 tokens, pack.capacity is 8"},
+      {window({8, UINT32_MAX, 8}, {1, 2}), "pack 1 has 4294967303 tokens"},
+      {window({8}, {1, 0, 0}), "3 packs cannot be dealt over dp_size 2"},
+      {window({8}, {1, 0, 0, 0, 0, 0}), "it claims 6 packs, pack.packs_per_window is 4"},
+      {window({8}, {1, 0}, {{2, "c"}}), "it names dp_rank 2 of dp_size 2"},
+      {window({8}, {1, 0}, {{1, "b"}, {0, "a"}, {1, "c"}}), "it names dp_rank 1 twice"}};
+  bad.emplace_back(window({8}, {1, 0}), "the job has no lane 2");
+  bad.back().first.key.lane = 2;
+  bad.emplace_back(window({8}, {1, 0}), "2 packs cannot be dealt over dp_size 0");
+  bad.back().first.envelope.dp_size = 0;
+  for (const auto& [w, why] : bad) {
+    CAPTURE(why);
+    const auto refused = p.on_window(w, at(0));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().text.find("of epoch 0 (lane ") != std::string::npos);
+    CHECK(refused.error().text.find(why) != std::string::npos);
   }
+  CHECK(p.counters().refused_bad == bad.size());
+  CHECK(p.counters().slices == 0);
+  CHECK(p.on_window(window({8, 8}, {1, 1}), at(0)).has_value());
 }
 
 Notice notice(std::uint32_t producer, bool finished) {
@@ -174,7 +205,7 @@ TEST_CASE("Packer: another job's end is not its end") {
 
 TEST_CASE("Packer: ends by name when no producer is heard for fail_after, windows count as heard") {
   Packer p(settings(), at(0));
-  REQUIRE(p.on_window(window({8, 8}, 2), at(10)).has_value());
+  REQUIRE(p.on_window(window({8, 8}, {1, 1}), at(10)).has_value());
   p.tick(at(610));
   CHECK_FALSE(p.exit());
   p.tick(at(611));

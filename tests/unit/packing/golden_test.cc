@@ -39,11 +39,11 @@ double cost_of_windows(const std::vector<std::uint32_t>& lengths, std::uint32_t 
   REQUIRE(settings.lookahead_packs == 256);
   REQUIRE(settings.lookahead_samples_max == 256);
   REQUIRE(settings.lookahead_windows_max == 8);
-  const LaneRun run = run_lane(settings, lengths);
+  const LaneRun run = run_lane(settings, lane_of(lengths));
   CHECK(run.age_max <= settings.lookahead_windows_max);
   const double lane = fill_of(lengths, run.packs, capacity);
   const double at_once =
-      fill_of(lengths, Planner(capacity).count_bins(lengths, UINT32_MAX), capacity);
+      fill_of(lengths, Planner(BinLimit{capacity}).count_bins(lengths, UINT32_MAX), capacity);
   MESSAGE("capacity ", capacity, ": fill ", lane, " %, all at once ", at_once, " %, ",
           run.windows.size(), " windows, at most ", run.carried_max, " samples carried");
   return at_once - lane;
@@ -61,7 +61,7 @@ TEST_CASE("Planner: best fit decreasing needs the golden number of bins") {
     if (g.histogram != name) lengths = expand(read_histogram(name = g.histogram));
     CHECK(lengths.size() == g.samples);
     CHECK(std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}) == g.tokens);
-    Planner planner(g.capacity);
+    Planner planner(BinLimit{g.capacity});
     CHECK(planner.count_bins(lengths, UINT32_MAX) == g.bins);
     CHECK(planner.count_bins(lengths, static_cast<std::uint32_t>(g.bins)) == g.bins);
     CHECK(planner.count_bins(lengths, static_cast<std::uint32_t>(g.bins - 1)) == g.bins);
@@ -70,7 +70,7 @@ TEST_CASE("Planner: best fit decreasing needs the golden number of bins") {
     const Plan plan = planner.plan(lengths);
     CHECK(plan.bins == g.bins);
     check_plan(plan, lengths, g.capacity);
-    CHECK(planner.best_fit_decreasing(shuffled(lengths, 7)).size() == g.bins);
+    CHECK(planner.plan(shuffled(lengths, 7)).bins == g.bins);
   }
   CHECK(rows == 20);
 }
@@ -78,7 +78,7 @@ TEST_CASE("Planner: best fit decreasing needs the golden number of bins") {
 TEST_CASE("Planner: 16 million lengths are placed into the golden number of bins") {
   const std::vector<std::uint32_t> lengths = expand(read_histogram("wikipedia_bert_512"));
   for (const auto& [capacity, bins] : {std::pair{512U, 8138483U}, std::pair{8192U, 508405U}}) {
-    Planner planner(capacity);
+    Planner planner(BinLimit{capacity});
     const Plan plan = planner.plan(lengths);
     CHECK(plan.bins == bins);
     check_plan(plan, lengths, capacity);

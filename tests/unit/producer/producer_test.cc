@@ -52,7 +52,7 @@ struct Line {
     w.before = r.place.position;
     w.after = "after" + std::to_string(r.place.index);
     w.last = last;
-    w.packs = 4;
+    w.packs.resize(4);
     return w;
   }
 

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "lib/sample/gatherer.h"
 #include "lib/sample/samples.h"
 #include "tests/unit/sample/groups.h"
 
@@ -53,17 +52,7 @@ TEST_CASE("gather: everything is the group itself, and twice is allowed") {
   CHECK(gather(three(), {1, 1}).tokens() == 6);
 }
 
-TEST_CASE("Gatherer: many selections of one group are what gather gives") {
-  const Samples s = three();
-  const Gatherer gatherer(s);
-  for (std::uint32_t a = 0; a < 3; ++a) {
-    for (std::uint32_t b = 0; b < 3; ++b) {
-      CHECK(same(gatherer.gather(Rows{a, b}), gather(s, {a, b})));
-    }
-  }
-}
-
-TEST_CASE("Gatherer: reads columns whose bytes stand at odd addresses") {
+TEST_CASE("gather: reads columns whose bytes stand at odd addresses") {
   Samples s = three();
   for (Column& c : s.columns) {
     std::vector<std::uint8_t> shifted{0};

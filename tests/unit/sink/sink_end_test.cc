@@ -80,6 +80,20 @@ TEST_CASE("Sink: WAITING becomes DONE, by name, when no trainer subscribes for f
   CHECK(l.sink.exit()->text.find("sink 1: no trainer rank has subscribed for 600 s") == 0);
 }
 
+TEST_CASE("Sink: where a trainer may rest between evaluations its absence ends nothing") {
+  Line l;
+  SinkSettings resting = Line::make(1, 2);
+  resting.absent_trainer_fails = false;
+  Sink sink(resting, at_ms(0));
+  sink.on_notice(l.notice(0), at_ms(5000000));
+  sink.on_notice(l.notice(1), at_ms(5000000));
+  sink.tick(at_ms(5000001));
+  CHECK_FALSE(sink.exit());
+  sink.tick(at_ms(5700000));  // but that of the producers does
+  REQUIRE(sink.exit());
+  CHECK(sink.exit()->text.find("producer 0 has not been heard") != std::string::npos);
+}
+
 TEST_CASE("Sink: one of several ranks that never subscribes is named") {
   Line l(2);
   l.sink.on_notice(l.notice(0), at_ms(600000));

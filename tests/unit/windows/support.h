@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -43,15 +44,19 @@ class TempFolder {
   std::string path_;
 };
 
+inline std::uint64_t sum(const auto& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
 inline std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // A record is a line of lengths, "[3,0,700]": so many samples come out of it. A line that ends with
-// "L" has labels as spans, one with "V" as values, one with "R" an image of two rows for each
-// sample. A line that begins with "bad" cannot be parsed, one with "mad" cannot be encoded. Tokens
-// follow from the record's seed.
+// "L" has labels as spans, one with "V" as values, one with "U" none that carries loss, one with
+// "R" an image of two rows for each sample. A line that begins with "bad" cannot be parsed, one
+// with "mad" cannot be encoded. Tokens follow from the record's seed.
 class LengthsEncoder : public Encoder {
  public:
   Encoded encode(const EncodeRequest& request) const override {
@@ -103,8 +108,8 @@ class LengthsEncoder : public Encoder {
         ids.push_back(static_cast<std::int32_t>(derive(request.seed, {s, t}) % 50'000));
         labels.push_back(t % 3 == 0 ? kIgnore : ids.back());
       }
-      span_rows.push_back(length > 1 ? 2 : 0);
-      if (length > 1) spans.insert(spans.end(), {0, length / 2, length / 2, length});
+      span_rows.push_back(length > 1 && !has('U') ? 2 : 0);
+      if (span_rows.back() > 0) spans.insert(spans.end(), {0, length / 2, length / 2, length});
       image_rows.push_back(2);
       for (int i = 0; i < 6; ++i) image.push_back(static_cast<float>(ids.size() + i));
     }
@@ -118,7 +123,7 @@ class LengthsEncoder : public Encoder {
     }
     samples.columns.push_back(
         {"input_ids", DType::kI32, ColumnKind::kPerToken, {}, Buffer::of(std::move(ids)), {}});
-    if (has('L')) {
+    if (has('L') || has('U')) {
       samples.columns.push_back({"labels",
                                  DType::kI32,
                                  ColumnKind::kSpans,
@@ -212,10 +217,11 @@ inline std::string bytes_of(const ClosedWindow& w, const std::vector<Loss>& loss
     number(s.size());
     out += s;
   };
-  for (const std::uint64_t n : {std::uint64_t{w.key.lane}, w.key.epoch, w.key.index,
-                                std::uint64_t{w.last}, std::uint64_t{w.packs}}) {
+  for (const std::uint64_t n :
+       {std::uint64_t{w.key.lane}, w.key.epoch, w.key.index, std::uint64_t{w.last}}) {
     number(n);
   }
+  for (const auto n : w.packs) number(n);
   text(w.before);
   text(w.after);
   const Ledger& l = w.ledger;
@@ -245,6 +251,30 @@ inline std::string bytes_of(const ClosedWindow& w, const std::vector<Loss>& loss
   return out;
 }
 
+// What a job may say about packing; see lib/config/packing_rules.cc for what goes with what.
+inline void draw_packing(PackSettings& pack, Rng& rng) {
+  const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(rng.below(n)); };
+  pack.seed = rng.next();
+  pack.strategy = below(3) == 0 ? Strategy::kBestFitDecreasing : static_cast<Strategy>(below(5));
+  pack.packs_per_window = (1 + below(4)) * pack.dp_size_multiple;
+  pack.lookahead_packs = below(6);
+  pack.lookahead_windows_max = below(4);
+  constexpr OverLong kOverLong[] = {OverLong::kDrop, OverLong::kTruncateRight,
+                                    OverLong::kTruncateLeft, OverLong::kSplit};
+  pack.over_long = kOverLong[below(4)];
+  pack.drop_unsupervised = below(3) == 0;
+  pack.remainder = static_cast<Remainder>(below(3));
+  if (pack.strategy == Strategy::kWrapped) return;
+  if (below(3) == 0) pack.max_samples = 1 + below(6);
+  if (below(3) == 0) {
+    pack.sample_multiple_of = 1 + below(6);
+    pack.capacity = (pack.capacity / pack.sample_multiple_of + 1) * pack.sample_multiple_of;
+  }
+  if (keeps_order(pack.strategy)) return;
+  if (below(3) == 0) pack.balance = Balance::kAttention;
+  pack.same_kind = below(3) == 0;
+}
+
 // A small job of a seed: lines of every kind, settings of every kind.
 inline Job random_job(const TempFolder& folder, std::uint64_t seed) {
   Rng rng(derive(4711, {seed}));
@@ -264,14 +294,14 @@ inline Job random_job(const TempFolder& folder, std::uint64_t seed) {
       for (std::uint64_t k = 0; k < samples; ++k) {
         const std::uint64_t kind = rng.below(12);
         const std::uint64_t length = kind == 0   ? 0
-                                     : kind == 1 ? capacity + rng.below(9)
+                                     : kind == 1 ? capacity + rng.below(2 * capacity + 9)
                                      : kind < 6  ? 1 + rng.below(capacity)
                                                  : 1 + rng.below(capacity / 3);
         text += fmt::format("{}{}", k == 0 ? "" : ",", length);
       }
       text += "]";
-      constexpr const char* kColumns[] = {"", "L", "V", "R", "LR"};
-      text += kColumns[rng.below(5)];
+      constexpr const char* kColumns[] = {"", "L", "V", "R", "LR", "U"};
+      text += kColumns[rng.below(6)];
       text += "\n";
     }
     files.push_back(folder.write(fmt::format("s{}-{}", seed, s), text));
@@ -284,18 +314,13 @@ inline Job random_job(const TempFolder& folder, std::uint64_t seed) {
   }
   constexpr ShuffleKind kKinds[] = {ShuffleKind::kFull, ShuffleKind::kBuffer, ShuffleKind::kNone};
   job.shuffle = {kKinds[rng.below(3)], 1 + rng.below(50)};
-  job.seed = job.pack.seed = rng.next();
+  job.seed = rng.next();
   job.epochs = 2;
   job.lanes = static_cast<std::uint32_t>(1 + rng.below(5));
-  job.pack.capacity = capacity;
-  job.pack.strategy = rng.below(4) == 0 ? Strategy::kSequential : Strategy::kBestFitDecreasing;
   job.deliver.dp_size = static_cast<std::uint32_t>(1 + rng.below(3));
   job.pack.dp_size_multiple = job.deliver.dp_size;
-  job.pack.packs_per_window =
-      static_cast<std::uint32_t>((1 + rng.below(4)) * job.pack.dp_size_multiple);
-  job.pack.lookahead_packs = static_cast<std::uint32_t>(rng.below(6));
-  job.pack.lookahead_windows_max = static_cast<std::uint32_t>(rng.below(4));
-  job.pack.over_long = rng.below(2) == 0 ? OverLong::kDrop : OverLong::kTruncateRight;
+  job.pack.capacity = capacity;
+  draw_packing(job.pack, rng);
   return job;
 }
 

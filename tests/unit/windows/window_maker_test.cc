@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "lib/corpus/position.h"
 #include "lib/delivery/ledger_check.h"
 #include "tests/unit/windows/support.h"
 
@@ -19,10 +20,11 @@ using test::job_over;
 using test::maker_of;
 using test::random_job;
 using test::Step;
+using test::sum;
 using test::TempFolder;
 using test::walk;
 
-constexpr std::uint64_t kJobs = 60;
+constexpr std::uint64_t kJobs = 90;
 
 // L1: "The packs of a window are a pure function of the job": not of threads, nor of what was made
 // before.
@@ -49,6 +51,7 @@ TEST_CASE("WindowMaker: a window is the same with any number of threads") {
 TEST_CASE("WindowMaker: a window made afresh from its place is the one made in order") {
   std::size_t carried = 0;
   std::size_t within_a_record = 0;
+  std::size_t within_a_sample = 0;
   for (std::uint64_t seed = 0; seed < kJobs; ++seed) {
     CAPTURE(seed);
     const TempFolder folder;
@@ -68,10 +71,12 @@ TEST_CASE("WindowMaker: a window made afresh from its place is the one made in o
       if (step.place.position.find(".0.0") == std::string::npos && !step.place.position.empty()) {
         ++within_a_record;
       }
+      if (Position::parse(step.place.position)->token > 0) ++within_a_sample;
     }
   }
   CHECK(carried > 100);  // the jobs do try it
   CHECK(within_a_record > 10);
+  CHECK(within_a_sample > 100);
 }
 
 TEST_CASE("WindowMaker: in order nothing is encoded twice, whatever the lanes' turns") {
@@ -90,14 +95,15 @@ TEST_CASE("WindowMaker: in order nothing is encoded twice, whatever the lanes' t
 // L4: "Three ledgers are exact in every epoch." "Each loss is written with source, position and
 // cause."
 TEST_CASE("WindowMaker: over an epoch the ledgers balance and each sample is there once") {
-  std::uint64_t losses_seen = 0;
+  std::map<std::string, std::uint64_t> reasons;
+  std::uint64_t repeated = 0, truncated = 0;
   for (std::uint64_t seed = 100; seed < 100 + kJobs; ++seed) {
     CAPTURE(seed);
     const TempFolder folder;
     const Job job = random_job(folder, seed);
     const auto made = maker_of(job);
     Ledger ledger;
-    std::uint64_t samples = 0, tokens = 0, lost_records = 0, lost_samples = 0;
+    std::uint64_t samples = 0, tokens = 0, lost_records = 0, lost_samples = 0, lost_tokens = 0;
     std::set<std::string> ids;
     for (const Step& step : walk(*made.maker, job, 0)) {
       REQUIRE(check_samples(step.window.samples).has_value());
@@ -111,17 +117,27 @@ TEST_CASE("WindowMaker: over an epoch the ledgers balance and each sample is the
         CHECK(!loss.cause.empty());
         REQUIRE(ids.insert(loss.id).second);
         ++(loss.reason == "parse" || loss.reason == "encode" ? lost_records : lost_samples);
+        lost_tokens += loss.tokens;
+        ++reasons[loss.reason];
       }
     }
     const Status balanced = check_ledger(ledger, samples, tokens);
     if (!balanced) FAIL(balanced.error().text);
     CHECK(ledger.records_read == made.maker->records_in(0));
     CHECK(ledger.records_lost[0] + ledger.records_lost[1] == lost_records);
-    CHECK(ledger.samples_lost[0] + ledger.samples_lost[1] == lost_samples);
-    CHECK(ids.size() == ledger.samples_made + lost_records);
-    losses_seen += lost_records + lost_samples;
+    CHECK(sum(ledger.samples_lost) == lost_samples);
+    CHECK(sum(ledger.tokens_lost) == lost_tokens);
+    CHECK(ids.size() == ledger.samples_made + ledger.samples_repeated + lost_records);
+    repeated += ledger.samples_repeated;
+    truncated += ledger.tokens_truncated;
   }
-  CHECK(losses_seen > 1000);
+  for (const char* reason : {"parse", "encode", "empty", "over_long", "unsupervised"}) {
+    CAPTURE(reason);
+    CHECK(reasons[reason] > 100);  // the jobs do try it
+  }
+  CHECK(reasons["remainder"] > 20);
+  CHECK(repeated > 20);
+  CHECK(truncated > 1000);
 }
 
 // L2: "Every window has exactly packs_per_window packs (each lane's last window of an epoch aside:
@@ -134,9 +150,11 @@ TEST_CASE("WindowMaker: windows have the packs that law L2 promises") {
     std::map<std::uint32_t, int> lasts;
     for (const Step& step : walk(*maker_of(job).maker, job, 0)) {
       CHECK(step.window.before == step.place.position);
-      CHECK(step.window.packs % job.pack.dp_size_multiple == 0);
-      CHECK(step.window.packs <= job.pack.packs_per_window);
-      if (!step.window.last) CHECK(step.window.packs == job.pack.packs_per_window);
+      const auto& packs = step.window.packs;
+      CHECK(packs.size() % job.pack.dp_size_multiple == 0);
+      CHECK(packs.size() <= job.pack.packs_per_window);
+      if (!step.window.last) CHECK(packs.size() == job.pack.packs_per_window);
+      CHECK(sum(packs) == step.window.samples.size());
       if (step.window.last) ++lasts[step.lane];
     }
     CHECK(lasts.size() == job.lanes);
@@ -150,9 +168,9 @@ TEST_CASE("WindowMaker: a lane without records closes one window of no packs") {
   job.lanes = 3;
   const auto steps = walk(*maker_of(job).maker, job, 0);
   REQUIRE(steps.size() == 3);
-  CHECK(steps[0].window.packs == 1);
+  CHECK(steps[0].window.packs.size() == 1);
   for (std::size_t lane = 1; lane < 3; ++lane) {
-    CHECK(steps[lane].window.packs == 0);
+    CHECK(steps[lane].window.packs.size() == 0);
     CHECK(steps[lane].window.last);
     CHECK(steps[lane].window.after == "");
     CHECK(steps[lane].window.samples.size() == 0);
@@ -168,7 +186,7 @@ TEST_CASE("WindowMaker: a job of no records has one empty window a lane") {
   CHECK(made.maker->records_in(0) == 0);
   const auto steps = walk(*made.maker, job, 0);
   REQUIRE(steps.size() == 2);
-  CHECK(steps[0].window.packs == 0);
+  CHECK(steps[0].window.packs.size() == 0);
   CHECK(steps[0].window.last);
 }
 
@@ -200,7 +218,7 @@ TEST_CASE("WindowMaker: a lane whose records all are bad loses them in one windo
   job.lanes = 1;
   const auto steps = walk(*maker_of(job).maker, job, 0);
   REQUIRE(steps.size() == 1);
-  CHECK(steps[0].window.packs == 0);
+  CHECK(steps[0].window.packs.size() == 0);
   CHECK(steps[0].losses.size() == 3);
   CHECK(steps[0].window.ledger.records_encoded == 2);
 }

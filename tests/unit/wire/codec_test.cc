@@ -119,7 +119,11 @@ TEST_CASE("Codec: a welcome comes back whole") {
   CHECK(x.packs_per_optimizer_step == m.packs_per_optimizer_step);
   CHECK(x.capacity == m.capacity);
   CHECK(x.dp_size_multiple == m.dp_size_multiple);
+  CHECK(x.sample_multiple_of == m.sample_multiple_of);
+  CHECK(x.pad_to_multiple_of == m.pad_to_multiple_of);
+  CHECK(x.pad_id == m.pad_id);
   CHECK(x.epochs == m.epochs);
+  CHECK(x.packs_per_epoch == m.packs_per_epoch);
   CHECK(x.warn_after_ms == m.warn_after_ms);
   CHECK(x.fail_after_ms == m.fail_after_ms);
   CHECK(x.start == m.start);

@@ -66,7 +66,7 @@ inline Window window() {
           "7.0.0",
           "12.0.0,3.1.1",
           true,
-          16,
+          {1, 0, 1, 0},
           {{0, "ipc:///run/s0.0"}, {1, "tcp://h:5600"}},
           ledger(0),
           samples()};
@@ -112,8 +112,12 @@ inline Subscribe subscribe() {
 }
 
 inline Welcome welcome() {
-  return {kEnvelope, kSession, {{"seed", "17"}, {"lanes", "4"}}, 1, 2, 3, 8192, 4, 5, 30000,
-          600000,    cursor()};
+  return {kEnvelope, kSession, {{"seed", "17"}, {"lanes", "4"}},
+          1,         2,        3,
+          8192,      4,        16,
+          512,       151643,   5,
+          7000,      30000,    600000,
+          cursor()};
 }
 
 inline Pack pack() { return {kEnvelope, kSession, 0, {0, 1, 2}, {0, 1, 2}, cursor(), {}, body()}; }

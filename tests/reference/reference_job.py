@@ -1,0 +1,33 @@
+"""A job file as the reference reads it: written as JSON, with the defaults that matter to the stream."""
+
+import json
+import pathlib
+
+PACK = {
+    "capacity": 8192, "strategy": "best_fit_decreasing", "plan": "streaming", "replan_each_epoch": False,
+    "packs_per_window": 256, "lookahead_samples_max": 256, "lookahead_windows_max": 8, "max_samples": 0,
+    "sample_multiple_of": 1, "over_long": "drop", "drop_unsupervised": False, "balance": "none", "cost_per_token": 0,
+    "same_kind": False,
+}
+
+
+def pack_settings(pack, deliver):
+    """The keys of `pack`, and deliver.remainder among them."""
+    settings = {**PACK, "dp_size_multiple": deliver.get("dp_size", 1), **pack}
+    settings.setdefault("lookahead_packs", settings["packs_per_window"])
+    settings["remainder"] = deliver.get("remainder", "spread")
+    return settings
+
+
+def load_job(path):
+    path = pathlib.Path(path)
+    job = json.loads(path.read_text(encoding="utf-8"))
+    job.setdefault("seed", 0)
+    job.setdefault("epochs", 1)
+    job.setdefault("lanes", 4)
+    job.setdefault("shuffle", {"kind": "full"})
+    job["encode"] = {"add_bos": False, "add_eos": True, "train": "assistant", **job["encode"]}
+    job["deliver"] = {"dp_size": 1, **job.get("deliver", {})}
+    job["pack"] = pack_settings(job.get("pack", {}), job["deliver"])
+    job["folder"] = path.resolve().parent
+    return job
