@@ -6,9 +6,11 @@ find_package(fmt REQUIRED)             # sentences: std::format is not in GCC 12
 find_package(tl-expected REQUIRED)     # Result: std::expected is not in C++20
 find_package(cppzmq REQUIRED)          # the sockets of the line
 find_package(simdjson REQUIRED)        # JSON at memory speed
+find_package(ZLIB REQUIRED)            # .gz sources
 find_package(spdlog REQUIRED)          # logs
 find_package(CLI11 REQUIRED)           # command lines
 find_package(nlohmann_json REQUIRED)   # writing JSON: status, summary, tail
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)               # .zst sources
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)            # digests
 pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece) # a tokenizer
 # Part of a job's identity: releases may tokenise differently.

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -49,6 +51,24 @@ Result<FileStamp> stamp_of(const Fd& fd, const std::string& file) {
   return FileStamp{static_cast<std::uint64_t>(st.st_size),
                    st.st_mtim.tv_sec * std::int64_t{1000000000} + st.st_mtim.tv_nsec,
                    static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino)};
+}
+
+Result<Fd> open_to_write(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_CREAT | flags, 0666);
+  if (fd < 0) return fail(ExitCode::kWrongJob, cannot(path, "opened for writing", errno));
+  return Fd(fd);
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return fail(ExitCode::kWrongJob, cannot(path, "made", error.value()));
+  return {};
+}
+
+Status put_in_place(const std::string& fresh, const std::string& path) {
+  if (std::rename(fresh.c_str(), path.c_str()) == 0) return {};
+  return fail(ExitCode::kWrongJob, cannot(fresh, "renamed", errno));
 }
 
 Result<std::size_t> read_at(const Fd& fd, const std::string& file, std::uint64_t offset, char* to,

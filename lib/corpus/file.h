@@ -41,6 +41,13 @@ std::string cannot(std::string_view file, std::string_view what, int error);
 Result<Fd> open_to_read(const std::string& file);
 Result<FileStamp> stamp_of(const Fd& fd, const std::string& file);
 
+// A file of the state folder, made where it is absent; `flags` as O_TRUNC (kWrongJob).
+Result<Fd> open_to_write(const std::string& path, int flags);
+// Makes a folder and those above it (kWrongJob).
+Status make_folder(const std::string& path);
+// Puts a finished file in the place of the one before (kWrongJob).
+Status put_in_place(const std::string& fresh, const std::string& path);
+
 // Reads up to `size` bytes from `offset`; fewer only where the file ends.
 Result<std::size_t> read_at(const Fd& fd, const std::string& file, std::uint64_t offset, char* to,
                             std::size_t size);

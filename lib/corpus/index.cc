@@ -2,19 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <bit>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "lib/corpus/content_sample.h"
+#include "lib/corpus/file_lock.h"
 #include "lib/hash/xxh3.h"
 
 namespace packline {
@@ -22,54 +20,42 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the index is mapped as it stands");
 
-constexpr char kMagic[8] = {'P', 'K', 'L', 'I', 'N', 'D', 'E', 'X'};
-constexpr std::uint64_t kVersion = 1;
+constexpr char kIndexMagic[8] = {'P', 'K', 'L', 'I', 'N', 'D', 'E', 'X'};
+constexpr std::uint64_t kIndexVersion = 2;
 
-struct Header {
+struct IndexHeader {
   char magic[8];
   std::uint64_t version;
   std::uint64_t size;     // of the data file
   std::int64_t mtime_ns;  // of the data file
   std::uint64_t content;  // its content sample
+  std::uint64_t variant;
+  std::uint64_t bytes;  // of its content, unpacked
   std::uint64_t entries;
-  std::uint64_t entries_hash;
+  std::uint64_t points;
+  std::uint64_t body_hash;
   std::uint64_t header_hash;  // of all before
 };
-static_assert(sizeof(Header) == kIndexHeaderBytes);
+static_assert(sizeof(IndexHeader) == kIndexHeaderBytes);
+static_assert(sizeof(RestartPoint) == 16);
 
-std::uint64_t hash_of(const Header& h) {
-  return xxh3(std::string_view(reinterpret_cast<const char*>(&h), offsetof(Header, header_hash)));
+std::uint64_t hash_of(const IndexHeader& h) {
+  return xxh3(
+      std::string_view(reinterpret_cast<const char*>(&h), offsetof(IndexHeader, header_hash)));
 }
 std::string_view body_of(const Mapping& m) {
   return std::string_view(m.data(), m.size()).substr(kIndexHeaderBytes);
 }
 
-Result<Fd> open_to_write(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_CREAT | flags, 0666);
-  if (fd < 0) return fail(ExitCode::kWrongJob, cannot(path, "opened for writing", errno));
-  return Fd(fd);
-}
-
-// Held until the descriptor closes, also by the death of its process.
-Result<Fd> lock(const std::string& path) {
-  auto fd = open_to_write(path, 0);
-  if (!fd) return fd;
-  int rc;
-  do rc = ::flock(fd->get(), LOCK_EX);
-  while (rc != 0 && errno == EINTR);
-  if (rc != 0) return fail(ExitCode::kWrongJob, cannot(path, "locked", errno));
-  return fd;
-}
-
-struct Existing {
+struct ExistingIndex {
   Fd fd;
   Mapping mapping;
-  Header header;
+  IndexHeader header;
 };
 
 // The index file at `path`, if it is whole and ours.
-std::optional<Existing> whole_index(const std::string& path) {
-  Existing e;
+std::optional<ExistingIndex> whole_index(const std::string& path) {
+  ExistingIndex e;
   e.fd = Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!e.fd.open()) return std::nullopt;
   const auto stamp = stamp_of(e.fd, path);
@@ -77,84 +63,114 @@ std::optional<Existing> whole_index(const std::string& path) {
   auto mapping = Mapping::of(e.fd, path, static_cast<std::size_t>(stamp->size));
   if (!mapping) return std::nullopt;
   std::memcpy(&e.header, mapping->data(), kIndexHeaderBytes);
-  const Header& h = e.header;
-  if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 || h.version != kVersion ||
+  const IndexHeader& h = e.header;
+  const std::uint64_t in_body = (stamp->size - kIndexHeaderBytes) / sizeof(IndexEntry);
+  if (std::memcmp(h.magic, kIndexMagic, sizeof kIndexMagic) != 0 || h.version != kIndexVersion ||
       h.header_hash != hash_of(h) || (stamp->size - kIndexHeaderBytes) % sizeof(IndexEntry) != 0 ||
-      (stamp->size - kIndexHeaderBytes) / sizeof(IndexEntry) != h.entries ||
-      h.entries_hash != xxh3(body_of(*mapping))) {
+      h.entries > in_body || h.points != in_body - h.entries ||
+      h.body_hash != xxh3(body_of(*mapping))) {
     return std::nullopt;
   }
   e.mapping = std::move(*mapping);
   return e;
 }
 
-Status put_header(const Fd& fd, const std::string& path, Header h) {
+Status put_header(const Fd& fd, const std::string& path, IndexHeader h) {
   h.header_hash = hash_of(h);
   return write_at(fd, path, 0, reinterpret_cast<const char*>(&h), sizeof h);
 }
 
+}  // namespace
+
+struct IndexWriter::Body {
+  Hasher hash;
+  std::uint64_t end = kIndexHeaderBytes;
+};
+
+IndexWriter::IndexWriter(const Fd& fd, const std::string& path)
+    : fd_(fd), path_(path), body_(std::make_unique<Body>()) {}
+IndexWriter::~IndexWriter() = default;
+
+Status IndexWriter::add_bytes(std::string_view bytes) {
+  body_->hash.add(bytes);
+  auto ok = write_at(fd_, path_, body_->end, bytes.data(), bytes.size());
+  body_->end += bytes.size();
+  return ok;
+}
+
+Status IndexWriter::add(std::span<const IndexEntry> entries) {
+  entries_ += entries.size();
+  return add_bytes({reinterpret_cast<const char*>(entries.data()), entries.size_bytes()});
+}
+
+std::string FileIndex::path_of(const std::string& file, const std::string& state_folder,
+                               const std::string& recipe) {
+  return fmt::format("{}/index/{:016x}-{}.idx", state_folder, xxh3(file), recipe);
+}
+
 // Writes the index under `path`: scans the data file, whose stamp and content the header gets.
-Status write_index(const Fd& data, const std::string& file, const FileStamp& stamp,
-                   std::uint64_t content, const std::string& path) {
+Status FileIndex::write(const StreamFile& data, const FileStamp& stamp, std::uint64_t content,
+                        const IndexRecipe& recipe, const std::string& path) {
   auto fd = open_to_write(path, O_TRUNC);
   if (!fd) return tl::unexpected(fd.error());
-  const auto scanned = scan_lines(data, file, stamp.size, *fd, path, kIndexHeaderBytes);
-  if (!scanned) return tl::unexpected(scanned.error());
-  Header h = {};
-  std::memcpy(h.magic, kMagic, sizeof kMagic);
-  h.version = kVersion;
+  IndexWriter out(*fd, path);
+  if (auto ok = recipe.scan(data, out); !ok) return ok;
+  const std::span<const RestartPoint> points(out.points_);
+  if (auto ok = out.add_bytes({reinterpret_cast<const char*>(points.data()), points.size_bytes()});
+      !ok) {
+    return ok;
+  }
+  IndexHeader h = {};
+  std::memcpy(h.magic, kIndexMagic, sizeof kIndexMagic);
+  h.version = kIndexVersion;
   h.size = stamp.size;
   h.mtime_ns = stamp.mtime_ns;
   h.content = content;
-  h.entries = scanned->entries;
-  h.entries_hash = scanned->hash;
+  h.variant = recipe.variant;
+  h.bytes = out.bytes_;
+  h.entries = out.entries_;
+  h.points = points.size();
+  h.body_hash = out.body_->hash.value();
   return put_header(*fd, path, h);
 }
 
-Status make_index(const Fd& data, const std::string& file, const FileStamp& stamp,
-                  std::uint64_t content, const std::string& path) {
+Status FileIndex::make(const StreamFile& data, const FileStamp& stamp, std::uint64_t content,
+                       const IndexRecipe& recipe, const std::string& path) {
   const std::string fresh = path + ".new";
-  auto ok = write_index(data, file, stamp, content, fresh);
-  if (ok && std::rename(fresh.c_str(), path.c_str()) != 0) {
-    ok = fail(ExitCode::kWrongJob, cannot(fresh, "renamed", errno));
-  }
+  auto ok = write(data, stamp, content, recipe, fresh);
+  if (ok) ok = put_in_place(fresh, path);
   if (!ok) {
     ::unlink(fresh.c_str());
+    if (ok.error().code == ExitCode::kDataRefused) return ok;  // it names the file
     return fail(ok.error().code,
-                fmt::format("the index of {} could not be made: {}", file, ok.error().text));
+                fmt::format("the index of {} could not be made: {}", data.path, ok.error().text));
   }
   return {};
 }
 
-}  // namespace
+Result<FileIndex> FileIndex::open(const std::string& file, const std::string& state_folder,
+                                  const IndexRecipe& recipe, const Say& say) {
+  auto opened = open_to_read(file);
+  if (!opened) return tl::unexpected(opened.error());
+  StreamFile data{std::make_shared<const Fd>(std::move(*opened)), file, 0};
 
-std::string FileIndex::path_of(const std::string& file, const std::string& state_folder) {
-  return fmt::format("{}/index/{:016x}.idx", state_folder, xxh3(file));
-}
-
-Result<FileIndex> FileIndex::open(const std::string& file, const std::string& state_folder) {
-  const auto data = open_to_read(file);
-  if (!data) return tl::unexpected(data.error());
-
-  const std::string path = path_of(file, state_folder);
-  std::error_code error;
-  std::filesystem::create_directories(state_folder + "/index", error);
-  if (error) {
-    return fail(ExitCode::kWrongJob, cannot(state_folder + "/index", "made", error.value()));
-  }
-  const auto held = lock(path + ".lock");
+  const std::string path = path_of(file, state_folder, recipe.name);
+  if (auto ok = make_folder(state_folder + "/index"); !ok) return tl::unexpected(ok.error());
+  const auto held = lock_file(path + ".lock", fmt::format("the index of {} is made", file), say);
   if (!held) return tl::unexpected(held.error());
 
   // Looked at under the lock: whoever waited may meet a file that has changed meanwhile.
-  const auto stamp = stamp_of(*data, file);
+  const auto stamp = stamp_of(*data.fd, file);
   if (!stamp) return tl::unexpected(stamp.error());
+  data.size = stamp->size;
   FileIndex index;
   index.stamp_ = *stamp;
   auto existing = whole_index(path);
-  const bool same_size = existing && existing->header.size == stamp->size;
+  const bool same_size = existing && existing->header.size == stamp->size &&
+                         existing->header.variant == recipe.variant;
   const bool untouched = same_size && existing->header.mtime_ns == stamp->mtime_ns;
   if (!untouched) {
-    const auto content = content_sample(*data, file, stamp->size);
+    const auto content = content_sample(*data.fd, file, stamp->size);
     if (!content) return tl::unexpected(content.error());
     if (same_size && existing->header.content == *content) {
       existing->header.mtime_ns = stamp->mtime_ns;
@@ -162,7 +178,7 @@ Result<FileIndex> FileIndex::open(const std::string& file, const std::string& st
         return tl::unexpected(ok.error());
       }
     } else {
-      if (auto ok = make_index(*data, file, *stamp, *content, path); !ok) {
+      if (auto ok = make(data, *stamp, *content, recipe, path); !ok) {
         return tl::unexpected(ok.error());
       }
       index.made_ = true;
@@ -174,10 +190,13 @@ Result<FileIndex> FileIndex::open(const std::string& file, const std::string& st
     }
   }
   index.content_ = existing->header.content;
+  index.bytes_ = existing->header.bytes;
   index.mapping_ = std::move(existing->mapping);
-  const std::string_view body = body_of(index.mapping_);
-  index.entries_ = {reinterpret_cast<const IndexEntry*>(body.data()),
-                    body.size() / sizeof(IndexEntry)};
+  const char* body = body_of(index.mapping_).data();
+  const auto entries = static_cast<std::size_t>(existing->header.entries);
+  index.entries_ = {reinterpret_cast<const IndexEntry*>(body), entries};
+  index.points_ = {reinterpret_cast<const RestartPoint*>(body + entries * sizeof(IndexEntry)),
+                   static_cast<std::size_t>(existing->header.points)};
   return index;
 }
 

@@ -98,6 +98,21 @@ Result<const Record*> RecordParser::parse(std::string_view bytes, Format format,
   return &impl_->record;
 }
 
+Result<const Record*> RecordParser::plain_text(std::string_view bytes) {
+  impl_->clear();
+  if (bytes.find('\0') != std::string_view::npos) {
+    return fail(ExitCode::kDataRefused,
+                fmt::format("the text has a NUL byte at byte {}: it is UTF-16, or no text",
+                            bytes.find('\0')));
+  }
+  if (!simdjson::validate_utf8(bytes.data(), bytes.size())) {
+    return fail(ExitCode::kDataRefused,
+                fmt::format("the text is not valid UTF-8 at byte {}", first_bad_utf8(bytes)));
+  }
+  impl_->record.text = bytes;
+  return &impl_->record;
+}
+
 void RecordParser::Impl::clear() {
   record.id = record.text = {};
   record.turns.clear();

@@ -9,7 +9,7 @@
 #include "lib/base/result.h"
 #include "lib/corpus/source.h"
 
-// The only user of simdjson: a line of a JSONL file as the record that its format promises.
+// The only user of simdjson: a JSON object, or plain text, as the record that its format promises.
 
 namespace packline {
 
@@ -62,6 +62,9 @@ class RecordParser {
   // `input_ids holds 1.5 at place 3, which is not an integer`. The whole line is checked, keys that
   // nobody asked for included: a key twice, bad UTF-8 or what is not JSON is an error everywhere.
   Result<const Record*> parse(std::string_view bytes, Format format, const FieldNames& fields);
+  // The same of a record that is plain text: all of it is the text. An error where it is not UTF-8
+  // or holds a NUL.
+  Result<const Record*> plain_text(std::string_view bytes);
 
  private:
   struct Impl;

@@ -3,34 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
+#include <set>
 #include <utility>
 
 #include "lib/base/check.h"
-#include "lib/corpus/file.h"
-#include "lib/corpus/index.h"
+#include "lib/corpus/read_as.h"
+#include "lib/corpus/source_file.h"
 #include "lib/hash/xxh3.h"
 
 namespace packline {
 namespace {
 
-// A source may have more files than a process may have open, so only so many stay open.
-constexpr std::size_t kOpenFilesMax = 256;
-// A reader's scratch that grew beyond this for one long record is let go at the next short one.
-constexpr std::size_t kScratchKept = std::size_t{1} << 20;
-
-class JsonlSource final : public Source {
+// All files of a source, their records numbered through.
+class FilesSource final : public Source {
  public:
-  explicit JsonlSource(const SourceSettings& settings) : settings_(settings) {}
+  FilesSource(const SourceSettings& settings, const std::string& state_folder,
+              const ShuffleSettings& shuffle, const Say& say)
+      : settings_(settings), parts_(state_folder, shuffle, say) {}
 
-  Status add(const std::string& file, const std::string& state_folder) {
-    auto index = FileIndex::open(file, state_folder);
-    if (!index) return tl::unexpected(index.error());
-    records_ += index->entries().size();
+  Status add(std::size_t number) {
+    const std::string& file = settings_.files[number];
+    const ReadAs read_as = read_as_of(settings_.read_as, file);
+    if (!goes_with(read_as, settings_.format)) {
+      return fail(ExitCode::kWrongJob,
+                  fmt::format("{}: {}", file, why_not(read_as, settings_.format)));
+    }
+    if (read_as == ReadAs::kMegatron && !bases_.insert(megatron_base(file)).second) {
+      return {};  // the other half of a pair that was added already
+    }
+    auto opened = open(file, read_as);
+    if (!opened) return tl::unexpected(opened.error());
+    records_ += (*opened)->records();
     ends_.push_back(records_);
-    hash_.add(index->stamp().size);
-    hash_.add(index->content());
-    files_.push_back({file, std::move(*index), nullptr, 0});
+    (*opened)->add_content(hash_);
+    files_.push_back({static_cast<std::uint32_t>(number), std::move(*opened)});
     return {};
   }
 
@@ -39,104 +45,70 @@ class JsonlSource final : public Source {
   std::uint64_t content_hash() const override { return hash_.value(); }
 
   std::string where(std::uint64_t i) const override {
-    const auto [file, entry] = find(i);
-    return fmt::format("{}:{}", files_[file].path, entry.line);
+    const auto [at, first] = find(i);
+    return files_[at].file->where(i - first);
   }
 
   Result<RawRecord> read(std::uint64_t i, std::string& scratch) const override {
-    const auto [number, entry] = find(i);
-    const File& file = files_[number];
-    const auto fd = opened(number);
-    if (!fd) return tl::unexpected(fd.error());
-    // One byte more: a record ends where its line or the file does, else the file was rewritten.
-    const std::size_t want = std::size_t{entry.length} + 1;
-    if (scratch.capacity() > kScratchKept && want < kScratchKept) scratch = std::string();
-    if (scratch.size() < want) scratch.resize(want);
-    const auto got = read_at(**fd, file.path, entry.offset, scratch.data(), want);
-    if (!got) return tl::unexpected(got.error());
-    const bool whole =
-        *got == want
-            ? (scratch[entry.length] == '\n' || scratch[entry.length] == '\r')
-            : *got == entry.length && entry.offset + entry.length == file.index.stamp().size;
-    if (!whole) {
-      return fail(ExitCode::kDataRefused,
-                  fmt::format("{}:{}: the file was cut or changed while it was in use: start "
-                              "again when it is whole",
-                              file.path, entry.line));
-    }
-    return RawRecord{std::string_view(scratch.data(), entry.length),
-                     static_cast<std::uint32_t>(number), entry.line};
+    const auto [at, first] = find(i);
+    auto record = files_[at].file->read(i - first, scratch);
+    if (record) record->file = files_[at].number;
+    return record;
   }
 
  private:
-  struct File {
-    std::string path;
-    FileIndex index;
-    mutable std::shared_ptr<const Fd> fd;  // guarded by mutex_
-    mutable std::uint64_t last_used = 0;   // guarded by mutex_
+  struct Part {
+    std::uint32_t number;  // in settings_.files
+    std::unique_ptr<SourceFile> file;
   };
 
-  std::pair<std::size_t, IndexEntry> find(std::uint64_t i) const {
+  Result<std::unique_ptr<SourceFile>> open(const std::string& file, ReadAs read_as) {
+    switch (read_as) {
+      case ReadAs::kFiles:
+        return open_whole_file(file, parts_);
+      case ReadAs::kMegatron:
+        if (const std::string base = megatron_base(file); !base.empty()) {
+          return open_megatron(base, settings_.record, parts_);
+        }
+        return fail(ExitCode::kWrongJob,
+                    fmt::format("{} does not end in .idx or .bin, as the two files of a Megatron "
+                                "source do; one that is packed must be unpacked first",
+                                file));
+      default:
+        return open_text_file(file, read_as, settings_.read_as == ReadAs::kAuto, parts_);
+    }
+  }
+
+  // The file that holds a record, and the number of its first.
+  std::pair<std::size_t, std::uint64_t> find(std::uint64_t i) const {
     PL_CHECK(i < records_);
-    const auto at = std::upper_bound(ends_.begin(), ends_.end(), i);
-    const auto number = static_cast<std::size_t>(at - ends_.begin());
-    const std::uint64_t first = number == 0 ? 0 : ends_[number - 1];
-    return {number, files_[number].index.entries()[static_cast<std::size_t>(i - first)]};
-  }
-
-  // The file, open; shared, so that it stays open under a reader when it is closed here.
-  Result<std::shared_ptr<const Fd>> opened(std::size_t number) const {
-    const std::lock_guard guard(mutex_);
-    const File& file = files_[number];
-    file.last_used = ++uses_;
-    if (file.fd) return file.fd;
-    auto fd = open_to_read(file.path);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto now = stamp_of(*fd, file.path);
-    if (!now) return tl::unexpected(now.error());
-    const FileStamp& was = file.index.stamp();
-    if (now->inode != was.inode || now->device != was.device || now->size < was.size) {
-      return fail(ExitCode::kDataRefused,
-                  fmt::format("{} was replaced or cut while it was in use: start again when it is "
-                              "whole",
-                              file.path));
-    }
-    if (++open_files_ > kOpenFilesMax) close_one();
-    file.fd = std::make_shared<const Fd>(std::move(*fd));
-    return file.fd;
-  }
-
-  void close_one() const {
-    const File* oldest = nullptr;
-    for (const File& f : files_) {
-      if (f.fd && (oldest == nullptr || f.last_used < oldest->last_used)) oldest = &f;
-    }
-    oldest->fd.reset();
-    --open_files_;
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), i);
+    const auto at = static_cast<std::size_t>(end - ends_.begin());
+    return {at, at == 0 ? 0 : ends_[at - 1]};
   }
 
   const SourceSettings settings_;
-  std::vector<File> files_;
+  SourceParts parts_;
+  std::vector<Part> files_;
   std::vector<std::uint64_t> ends_;  // the number of records up to and with each file
+  std::set<std::string> bases_;      // of Megatron pairs
   std::uint64_t records_ = 0;
   Hasher hash_;
-  mutable std::mutex mutex_;
-  mutable std::uint64_t uses_ = 0;
-  mutable std::size_t open_files_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Source>> Source::open(const SourceSettings& settings,
-                                             const std::string& state_folder) {
+                                             const std::string& state_folder,
+                                             const ShuffleSettings& shuffle, const Say& say) {
   if (settings.files.empty()) {
     return fail(
         ExitCode::kWrongJob,
         fmt::format("the source \"{}\" has no files: name some that exist", settings.pattern));
   }
-  auto source = std::make_unique<JsonlSource>(settings);
-  for (const std::string& file : settings.files) {
-    if (auto ok = source->add(file, state_folder); !ok) return tl::unexpected(ok.error());
+  auto source = std::make_unique<FilesSource>(settings, state_folder, shuffle, say);
+  for (std::size_t i = 0; i < settings.files.size(); ++i) {
+    if (auto ok = source->add(i); !ok) return tl::unexpected(ok.error());
   }
   return source;
 }
