@@ -77,3 +77,17 @@ def start_cursor(saved: Optional[Saved], welcome: Welcome) -> Cursor:
             f"{len(welcome.start.lanes)}: it was cut or changed by hand"
         )
     return saved.cursor
+
+
+def packs_of_epoch(welcome: Welcome, epoch: int) -> int:
+    """Packs of one rank in that epoch, 0 behind the job's last. TypeError where the line does not
+    know before it has made them: what len() raises of a stream, and list() and loaders expect."""
+    if epoch >= welcome.epochs:
+        return 0
+    if welcome.packs_per_epoch == 0:
+        raise TypeError(
+            "how many packs an epoch has is not known before they are made: pack.plan: streaming "
+            "plans them window by window. `packline count JOB` counts them, and pack.plan: global "
+            "knows them"
+        )
+    return welcome.packs_per_epoch // welcome.dp_size

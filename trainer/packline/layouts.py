@@ -1,29 +1,49 @@
-"""A pack as the trainer takes it. Labels are unshifted and the first token of each sample is -100;
-no layout has an attention mask: sample bounds are in position_ids and cu_seqlens."""
+"""A pack as the trainer takes it. No layout has an attention mask: sample bounds are in positions
+and cu_seqlens. The first token of each sample never carries loss.
+
+| layout | is for | labels | padded |
+| --- | --- | --- | --- |
+| `rows` | frameworks that collate samples themselves | unshifted | no |
+| `numpy` | your own code; has the settings of the padding | unshifted | no |
+| `hf` | Hugging Face models and their trainers | unshifted | yes |
+| `flash` | models that call flash_attn_varlen_func | unshifted | yes |
+| `megatron` | Megatron-Core, PackedSeqParams of qkv_format "thd" | shifted | yes |
+| `torchtitan` | torchtitan | shifted | yes |
+
+Unshifted labels are shifted by the model or its loss (labels[t] is token t itself); shifted ones are
+not (labels[t] is the token that follows t in its sample, -100 at a sample's last). What is padded is
+said in packline.padding: a sample's own padding is inside its segment, the tail of the pack is one
+more segment, which has no entry in ragged and opaque columns."""
 
 from __future__ import annotations
 
-from typing import Dict, List
+from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from .arrays import labels, positions, shifted, under_spans
 from .cursor import Point
+from .padding import NO_PADDING, Padding, padded, real_bounds
 from .samples import IGNORE, Column, Samples
 
-LAYOUTS = ("rows", "numpy", "hf")
-
-# From this many tokens a sample or span on, one slice each is faster than to repeat values
-# (measured: 0.4 us a slice, 0.4 to 0.9 ns a repeated token).
-_SLICE_TOKENS = 1024
-_arange = np.arange(0)
+LAYOUTS = ("rows", "numpy", "hf", "flash", "megatron", "torchtitan")
+OF_TENSORS = LAYOUTS[2:]
 
 
-def build(layout: str, samples: Samples, at: Point, drop: tuple):
-    if layout == "hf":
-        return hf(samples, drop)
+def check_layout(layout: str, drop: Sequence[str]) -> None:
+    """ValueError where PackStream was given what no layout can do."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
+    if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
+        raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
+
+
+def build(layout: str, samples: Samples, at: Point, drop: tuple, padding: Padding = NO_PADDING):
+    if layout == "rows":
+        return rows(samples, drop)
     if layout == "numpy":
-        return numpy_pack(samples, at, drop)
-    return rows(samples, drop)
+        return numpy_pack(samples, at, drop, padding)
+    return _TENSORS[layout](samples, drop, padding)
 
 
 def rows(samples: Samples, drop: tuple = ()) -> List[dict]:
@@ -41,20 +61,26 @@ def rows(samples: Samples, drop: tuple = ()) -> List[dict]:
         elif column.kind == "opaque":
             _deal(out, name, column.data.tobytes(), _bounds(column))
         else:
-            _deal(out, name, _under_spans(samples, column, np.int32), bounds)
+            _deal(out, name, under_spans(samples, column, np.int32), bounds)
     _deal(out, "labels", labels(samples, np.int32), bounds)
     return out
 
 
-def numpy_pack(samples: Samples, at: Point, drop: tuple = ()) -> dict:
+def numpy_pack(
+    samples: Samples, at: Point, drop: tuple = (), padding: Padding = NO_PADDING
+) -> dict:
     """One dict: `input_ids`, `labels`, `position_ids` int32 [T]; `lengths` int32 [n]; `cu_seqlens`
     int32 [n + 1]; `max_seqlen`; `sample_ids`; `epoch`, `window`, `pack`: its place in the stream;
     `columns`: the encoder's own, `dropped`: those left out. Ragged columns are [sum of rows,
-    *item] with `NAME_rows` int32 [n]; opaque ones a list of bytes; bf16 is u16."""
+    *item] with `NAME_rows` int32 [n]; opaque ones a list of bytes; bf16 is u16. Nothing is padded:
+    `sample_multiple_of`, `pad_to_multiple_of` and `pad_id`, ints, say how the job would have it."""
     out = {
         "epoch": at.epoch,
         "window": at.window,
         "pack": at.pack,
+        "sample_multiple_of": padding.sample_multiple_of,
+        "pad_to_multiple_of": padding.pad_to_multiple_of,
+        "pad_id": padding.pad_id,
         "columns": tuple(n for n in samples.columns if n not in drop),
         "dropped": tuple(n for n in samples.columns if n in drop),
         "sample_ids": samples.ids,
@@ -67,7 +93,7 @@ def numpy_pack(samples: Samples, at: Point, drop: tuple = ()) -> dict:
         if column.kind == "opaque":
             out[name] = _opaque(column)
         elif column.kind == "spans":
-            out[name] = _under_spans(samples, column, np.int32)
+            out[name] = under_spans(samples, column, np.int32)
         else:
             out[name] = column.data.copy()
         if column.kind == "ragged":
@@ -77,108 +103,95 @@ def numpy_pack(samples: Samples, at: Point, drop: tuple = ()) -> dict:
     return out
 
 
-def hf(samples: Samples, drop: tuple = ()) -> Dict[str, object]:
+def hf(samples: Samples, drop: tuple = (), padding: Padding = NO_PADDING) -> Dict[str, object]:
     """Tensors for a Hugging Face model that takes packed rows: `input_ids`, `labels`,
     `position_ids` int64 [1, T]; `cu_seq_lens_q`, `cu_seq_lens_k` int32 [n + 1]; `max_length_q`,
     `max_length_k` ints; the encoder's other columns: per token [1, T, *item], ragged [sum of rows,
     *item], opaque lists of bytes. A `position_ids` of the encoder's own wins over the derived one;
-    with k rows a token it is [k, 1, T]. A pack without tokens is one padding token: id 0,
+    with k rows a token it is [k, 1, T]. A pack without tokens is one padding token: id pad_id,
     label -100."""
     import torch
 
-    tokens = samples.tokens
-    if tokens == 0:
-        samples = _padding(samples)
-        tokens = 1
-    ids = np.empty((1, tokens), np.int64)
-    ids[0] = samples.input_ids
-    own = samples.columns.get("position_ids")
-    if own is None or own.kind != "per_token" or "position_ids" in drop:
-        position = torch.from_numpy(positions(samples, np.int64).reshape(1, tokens))
-    elif own.data.ndim == 1:
-        position = torch.from_numpy(own.data.astype(np.int64).reshape(1, tokens))
-    else:
-        position = torch.from_numpy(np.ascontiguousarray(own.data.T[:, None], np.int64))
+    samples = padded(samples, padding)
+    ids = samples.input_ids.astype(np.int64)
     bounds = samples.starts.astype(np.int32)
     longest = samples.longest
     out = {
-        "input_ids": torch.from_numpy(ids),
-        "labels": torch.from_numpy(labels(samples, np.int64, ids[0]).reshape(1, tokens)),
-        "position_ids": position,
+        "input_ids": torch.from_numpy(ids.reshape(1, -1)),
+        "labels": torch.from_numpy(labels(samples, np.int64, ids).reshape(1, -1)),
+        "position_ids": torch.from_numpy(_row(_positions(samples, drop))),
         "cu_seq_lens_q": torch.from_numpy(bounds),
         "cu_seq_lens_k": torch.from_numpy(bounds.copy()),
         "max_length_q": longest,
         "max_length_k": longest,
     }
-    for name, column in _columns(samples, drop):
-        if name not in out:
-            out[name] = _tensor(torch, samples, column)
-    return out
+    return _with_columns(torch, out, samples, drop)
 
 
-def labels(samples: Samples, dtype, ids=None) -> np.ndarray:
-    """[T]: the encoder's labels, or input_ids where it gave none; unshifted, the first token of
-    each sample -100. `ids`: input_ids in that dtype, when the caller has them already."""
-    column = samples.columns.get("labels")
-    if column is not None and column.kind == "spans":
-        out = _under_spans(samples, column, dtype, ids)
-    elif column is not None and column.kind == "per_token":
-        out = column.data.astype(dtype)
-    else:
-        out = np.array(samples.input_ids if ids is None else ids, dtype)
-    if len(out):
-        # Where an empty sample stands the next one begins, or the first: "wrap".
-        out.put(samples.starts[:-1], IGNORE, "wrap")
-    return out
+def flash(samples: Samples, drop: tuple = (), padding: Padding = NO_PADDING) -> Dict[str, object]:
+    """Tensors without a batch dimension, as flash_attn_varlen_func takes its queries [T, heads,
+    dim]: `input_ids`, `labels`, `position_ids` int64 [T]; `cu_seqlens` int32 [n + 1]; `max_seqlen`
+    int; the encoder's other columns as in hf, per-token ones [T, *item]. A `position_ids` of the
+    encoder's own with k rows a token is [k, T]."""
+    import torch
+
+    samples = padded(samples, padding)
+    ids = samples.input_ids.astype(np.int64)
+    out = {
+        "input_ids": torch.from_numpy(ids),
+        "labels": torch.from_numpy(labels(samples, np.int64, ids)),
+        "position_ids": torch.from_numpy(_positions(samples, drop)),
+        "cu_seqlens": torch.from_numpy(samples.starts.astype(np.int32)),
+        "max_seqlen": samples.longest,
+    }
+    return _with_columns(torch, out, samples, drop, batched=False)
 
 
-def positions(samples: Samples, dtype) -> np.ndarray:
-    """[T]: 0, 1, 2, ... anew in each sample."""
-    tokens, count = samples.tokens, samples.count
-    if count * _SLICE_TOKENS <= tokens:
-        ramp = _ramp(samples.longest)
-        out = np.empty(tokens, dtype)
-        bounds = samples.starts.tolist()
-        for begin, end in zip(bounds, bounds[1:]):
-            out[begin:end] = ramp[: end - begin]
-        return out
-    out = samples.starts[:-1].astype(dtype).repeat(samples.lengths)
-    np.subtract(_ramp(tokens)[:tokens], out, out=out, casting="same_kind")
-    return out
+def megatron(
+    samples: Samples, drop: tuple = (), padding: Padding = NO_PADDING
+) -> Dict[str, object]:
+    """Tensors for Megatron-Core: `tokens`, `labels` (shifted), `position_ids` int64 [1, T];
+    `loss_mask` float32 [1, T], 0 where the label is -100, else 1; `cu_seqlens`, of the samples'
+    real lengths, and `cu_seqlens_padded`, where they stand, int32 [n + 1]; `max_seqlen` int, of the
+    padded lengths; the encoder's other columns as in hf, not shifted. They are PackedSeqParams'
+    cu_seqlens_q and _kv, cu_seqlens_q_padded and _kv_padded, max_seqlen_q and _kv. The tail counts
+    in both, as the sample of padding that Megatron-Core itself would append."""
+    import torch
+
+    packed = padded(samples, padding)
+    ids = packed.input_ids.astype(np.int64)
+    targets = shifted(labels(packed, np.int64, ids))
+    out = {
+        "tokens": torch.from_numpy(ids.reshape(1, -1)),
+        "labels": torch.from_numpy(targets.reshape(1, -1)),
+        "loss_mask": torch.from_numpy((targets != IGNORE).astype(np.float32).reshape(1, -1)),
+        "position_ids": torch.from_numpy(_row(_positions(packed, drop))),
+        "cu_seqlens": torch.from_numpy(real_bounds(samples, packed).astype(np.int32)),
+        "cu_seqlens_padded": torch.from_numpy(packed.starts.astype(np.int32)),
+        "max_seqlen": packed.longest,
+    }
+    return _with_columns(torch, out, packed, drop)
 
 
-def _ramp(n: int) -> np.ndarray:
-    """0..n-1 and beyond, kept: making it anew is a fifth of a pack's time."""
-    global _arange
-    ramp = _arange
-    if len(ramp) < n:
-        ramp = np.arange(max(n, 8192))
-        if n <= 1 << 20:
-            _arange = ramp
-    return ramp
+def torchtitan(
+    samples: Samples, drop: tuple = (), padding: Padding = NO_PADDING
+) -> Tuple[Dict[str, object], object]:
+    """What a torchtitan dataloader yields: ({`input`, `positions` int64 [1, T]}, labels int64
+    [1, T]), the labels shifted and -100 (its loss's ignore_index) where there is no loss. The
+    encoder's other columns are in the dict as in hf, not shifted; the model gets them by name."""
+    import torch
+
+    samples = padded(samples, padding)
+    ids = samples.input_ids.astype(np.int64)
+    targets = shifted(labels(samples, np.int64, ids))
+    out = {
+        "input": torch.from_numpy(ids.reshape(1, -1)),
+        "positions": torch.from_numpy(_row(_positions(samples, drop))),
+    }
+    return _with_columns(torch, out, samples, drop), torch.from_numpy(targets.reshape(1, -1))
 
 
-def _under_spans(samples: Samples, column: Column, dtype, ids=None) -> np.ndarray:
-    """[T]: input_ids inside the column's spans, -100 outside."""
-    if ids is None:
-        ids = samples.input_ids
-    tokens = samples.tokens
-    spans = samples.spans(column)
-    if len(spans) * _SLICE_TOKENS <= tokens:
-        out = np.empty(tokens, dtype)
-        out.fill(IGNORE)
-        for begin, end in spans.tolist():
-            out[begin:end] = ids[begin:end]
-        return out
-    # Runs outside and inside the spans in turn; spans are ascending and apart (wire.md section 4).
-    bounds = np.zeros(2 * len(spans) + 2, np.int64)
-    bounds[1:-1] = spans.ravel()
-    bounds[-1] = tokens
-    outside = np.ones(len(bounds) - 1, bool)
-    outside[1::2] = False
-    out = ids.astype(dtype)
-    np.copyto(out, IGNORE, where=outside.repeat(bounds[1:] - bounds[:-1]))
-    return out
+_TENSORS = {"hf": hf, "flash": flash, "megatron": megatron, "torchtitan": torchtitan}
 
 
 def _columns(samples: Samples, drop: tuple):
@@ -200,30 +213,37 @@ def _opaque(column: Column) -> List[bytes]:
     return [data[a:b] for a, b in zip(bounds, bounds[1:])]
 
 
-def _tensor(torch, samples: Samples, column: Column):
+def _positions(samples: Samples, drop: tuple) -> np.ndarray:
+    """int64 [T], or [k, T] where the encoder gave k a token."""
+    own = samples.columns.get("position_ids")
+    if own is None or own.kind != "per_token" or "position_ids" in drop:
+        return positions(samples, np.int64)
+    return np.array(own.data.T, np.int64, order="C")
+
+
+def _row(values: np.ndarray) -> np.ndarray:
+    """[T] as [1, T], [k, T] as [k, 1, T]."""
+    return values[..., None, :]
+
+
+_MADE = ("input_ids", "position_ids")  # by every layout of tensors, under one name or another
+
+
+def _with_columns(torch, out: dict, samples: Samples, drop: tuple, batched: bool = True) -> dict:
+    for name, column in _columns(samples, drop):
+        if name not in _MADE and name not in out:
+            out[name] = _tensor(torch, samples, column, batched)
+    return out
+
+
+def _tensor(torch, samples: Samples, column: Column, batched: bool):
     if column.kind == "opaque":
         return _opaque(column)
     if column.kind == "spans":
-        data = _under_spans(samples, column, np.int64)
+        tensor = torch.from_numpy(under_spans(samples, column, np.int64))
     elif column.dtype == "bf16":
         # The bits travel as u16; torch of old has no u16, so they pass as i16.
-        bits = torch.from_numpy(column.data.view("<i2").copy())
-        data = bits.view(torch.bfloat16)
-        return data if column.kind == "ragged" else data.unsqueeze(0)
+        tensor = torch.from_numpy(column.data.view("<i2").copy()).view(torch.bfloat16)
     else:
-        data = column.data.copy()
-    tensor = torch.from_numpy(data)
-    return tensor if column.kind == "ragged" else tensor.unsqueeze(0)
-
-
-def _padding(samples: Samples) -> Samples:
-    """One sample of one padding token, with one zero in each per-token column."""
-    columns = {}
-    for name, c in samples.columns.items():
-        if c.kind == "per_token":
-            one = np.zeros((1, *c.data.shape[1:]), c.data.dtype)
-            columns[name] = c._replace(data=one)
-        else:
-            columns[name] = c._replace(data=c.data[:0], rows=np.zeros(1, np.uint32))
-    columns["input_ids"] = Column("input_ids", "i32", "per_token", np.zeros(1, np.int32), None)
-    return Samples(np.ones(1, np.uint32), columns, np.zeros(1, np.uint32), b"")
+        tensor = torch.from_numpy(column.data.copy())
+    return tensor if column.kind == "ragged" or not batched else tensor.unsqueeze(0)

@@ -10,10 +10,12 @@ import weakref
 from typing import Any, Iterable, Optional, Sequence, Union
 
 from . import ending, torch_support, wire
+from .batches import check_stackable, stack
 from .cursor import START, Saved, from_state, to_state
 from .errors import Closed, InUse, PacklineError, WrongProcess
-from .joining import Way, check_welcome, find_way, start_cursor
-from .layouts import LAYOUTS, build
+from .joining import Way, check_welcome, find_way, packs_of_epoch, start_cursor
+from .layouts import OF_TENSORS, build, check_layout
+from .padding import NO_PADDING
 from .ranks import world
 from .receiver import CLOSE_S, Receiver
 
@@ -32,10 +34,11 @@ class PackStream:
         state = stream.state_dict()      # anywhere; load_state_dict() continues exactly there
         stream.close()                   # after the last checkpoint is safe
 
-    Opens nothing before it is iterated; then a daemon thread receives, in the process that
-    iterates. Starts no process, forks nothing, uses no collective, and may be pickled at any time
-    (a copy stands where the original stood, unconnected). Give it to torch as
-    `DataLoader(stream, batch_size=None, num_workers=0)` or torchdata's StatefulDataLoader.
+    Opens nothing before it is iterated (or peeked into, or asked for its length); then a daemon
+    thread receives, in the process that iterates. Starts no process, forks nothing, uses no
+    collective, and may be pickled at any time (a copy stands where the original stood,
+    unconnected). Give it to torch as `DataLoader(stream, batch_size=None, num_workers=0)` or
+    torchdata's StatefulDataLoader; for micro batches see stack().
 
     One `for` hands out one epoch, or what is left of it: after `break`, and after loading a state,
     the next `for` goes on behind the last pack handed out. After the job's end it yields nothing.
@@ -45,7 +48,8 @@ class PackStream:
     dp_rank: which sink to read; by default from the launcher's RANK and WORLD_SIZE (or Slurm's,
         Open MPI's, PMI's), when the stream connects. peer: which of the ranks that share it, needed
         with dp_rank when deliver.ranks_per_dp_rank is over 1.
-    layout: "hf" (torch tensors), "numpy" or "rows": see packline.layouts.
+    layout: "hf", "flash", "megatron", "torchtitan" (torch tensors), "numpy" or "rows": see
+        packline.layouts.
     endpoint: a sink's subscriber address, instead of looking for the line; needs dp_rank.
     prefetch: packs that are received ahead and not handed out yet, at most; None = as many as make
         64 MiB, between 2 and 64.
@@ -67,14 +71,11 @@ class PackStream:
         fail_after_s: Optional[float] = None,
         drop: Sequence[str] = (),
     ):
-        if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
+        check_layout(layout, drop)
         if prefetch is not None and (type(prefetch) is not int or not 1 <= prefetch < 2**16):
             raise ValueError(
                 f"prefetch must be None or a number of packs, 1 to 65535, is {prefetch!r}"
             )
-        if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
-            raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
         if endpoint is not None and dp_rank is None:
             raise ValueError("endpoint= is the address of one sink: give its dp_rank= as well")
         self.job = os.path.abspath(os.fspath(job))
@@ -94,6 +95,7 @@ class PackStream:
         self._turn = threading.Lock()  # one thread at a time is in next() or peek()
         self._last: Optional[wire.Pack] = None
         self._progress: dict = {}
+        self._shape = (0, NO_PADDING)  # capacity, and how packs are padded, once connected
         # (cursor, step) after the last pack handed out, replaced as a whole: read without a lock.
         self._position = _position(self._saved)
         torch_support.register(PackStream)
@@ -115,11 +117,8 @@ class PackStream:
                 f"this PackStream, which is this rank's own, is read through {wrapper}. Give the "
                 "trainer a plain DataLoader(stream, batch_size=None) that it does not prepare"
             )
-        if self.layout == "hf" and not torch_support.installed():
-            raise ImportError(
-                'layout "hf" makes torch tensors and torch is not installed: install it, or take '
-                'PackStream(..., layout="numpy")'
-            )
+        if self.layout in OF_TENSORS:
+            torch_support.require(self.layout)
         return _Epoch(self)
 
     def peek(self) -> Any:
@@ -129,6 +128,28 @@ class PackStream:
         with self._turn:
             found = self._wait(lambda s: s.first_pack() or (_END if s.nothing_follows() else None))
         return None if found is _END else self._build(found)
+
+    def __len__(self) -> int:
+        """This rank's packs in the whole epoch that the next `for` hands out, or the rest of; 0
+        after the job's end. Connects, as peek() does. TypeError where it is not known before the
+        packs are made."""
+        self._refuse_wrong_process()
+        w = self._welcome
+        if w is None:
+            with self._turn:
+                self._connected()
+                w = self._welcome
+        return packs_of_epoch(w, self.epoch)
+
+    def __bool__(self) -> bool:
+        return True  # not by the length, which need not be known
+
+    def stack(self, packs: Sequence[Any]) -> Any:
+        """Several packs as one micro batch [B, T] (packline.batches.stack), for `DataLoader(stream,
+        batch_size=B, collate_fn=stream.stack)`. ValueError where packs have not all one length,
+        but in "flash", whose packs are joined."""
+        check_stackable(self.layout, *self._shape)
+        return stack(self.layout, packs)
 
     def _next(self, iterator: "_Epoch") -> Any:
         """The next pack of the iterator's epoch; StopIteration behind its last."""
@@ -180,7 +201,7 @@ class PackStream:
             self._iterator = weakref.ref(iterator)
 
     def _build(self, pack: wire.Pack) -> Any:
-        return build(self.layout, pack.body, pack.at, self._drop)
+        return build(self.layout, pack.body, pack.at, self._drop, self._shape[1])
 
     def _refuse_wrong_process(self) -> None:
         worker = torch_support.worker_id()
@@ -218,6 +239,7 @@ class PackStream:
         receiver.call(lambda s: s.begin(cursor, time.monotonic()))
         self._position = (cursor, self.step)
         self._welcome, self._receiver = welcome, receiver
+        self._shape = (welcome.capacity, welcome.padding)
         ending.watch(self, receiver)
         return receiver
 

@@ -30,6 +30,15 @@ def installed() -> bool:
     return "torch" in sys.modules or importlib.util.find_spec("torch") is not None
 
 
+def require(layout: str) -> None:
+    """ImportError where a layout of tensors cannot be made."""
+    if not installed():
+        raise ImportError(
+            f'layout "{layout}" makes torch tensors and torch is not installed: install it, or '
+            'take PackStream(..., layout="numpy")'
+        )
+
+
 def worker_id() -> Optional[int]:
     """The number of the DataLoader worker that this process is, or None."""
     data = sys.modules.get("torch.utils.data")

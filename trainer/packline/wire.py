@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional, Sequence, Union
 from . import header as h
 from .cursor import Cursor, Place, Point
 from .errors import BY_REASON, BadMessage
+from .padding import Padding
 from .progress import LEDGER_FIELDS, Tally
 from .ranks import Session
 from .samples import Samples, decode_samples
@@ -29,7 +30,9 @@ class Welcome(NamedTuple):
     packs_per_optimizer_step: int
     capacity: int
     dp_size_multiple: int
+    padding: Padding
     epochs: int
+    packs_per_epoch: int  # over all ranks; 0 = not known
     warn_after_ms: int
     fail_after_ms: int
     start: Cursor
@@ -164,7 +167,9 @@ def _welcome(m: dict, _frames) -> Welcome:
         packs_per_optimizer_step=h.u32(m, "packs_per_optimizer_step"),
         capacity=h.u32(m, "capacity"),
         dp_size_multiple=h.u32(m, "dp_size_multiple"),
+        padding=_padding(m),
         epochs=h.uint(m, "epochs"),
+        packs_per_epoch=h.uint(m, "packs_per_epoch"),
         warn_after_ms=h.uint(m, "warn_after_ms"),
         fail_after_ms=h.uint(m, "fail_after_ms"),
         start=_cursor(h.struct(m, "start")),
@@ -172,6 +177,16 @@ def _welcome(m: dict, _frames) -> Welcome:
     if welcome.dp_size == 0 or welcome.ranks_per_dp_rank == 0:
         raise BadMessage("a welcome with dp_size or ranks_per_dp_rank 0")
     return welcome
+
+
+def _padding(m: dict) -> Padding:
+    padding = Padding(
+        h.u32(m, "sample_multiple_of"), h.u32(m, "pad_to_multiple_of"), h.uint(m, "pad_id", 2**31)
+    )
+    for name, multiple in zip(padding._fields[:2], padding):
+        if multiple == 0 or m["capacity"] % multiple:  # or packs could be padded beyond it
+            raise BadMessage(f"a welcome whose `{name}` {multiple} does not divide its capacity")
+    return padding
 
 
 def _pack(m: dict, frames) -> Pack:

@@ -39,6 +39,8 @@ class FakeSink:
         self.release = True
         self.ranks_per_dp_rank = 1
         self.stream_version = 1
+        self.padding = {"sample_multiple_of": 1, "pad_to_multiple_of": 1, "pad_id": 0}
+        self.packs_per_epoch = 0
         self.warn_after_ms, self.fail_after_ms = 30000, 60000
         self.hold_at: Optional[tuple] = None  # send nothing from this point on
         self.waiting_text = ""
@@ -160,7 +162,8 @@ class FakeSink:
         return self._header(
             "welcome", s, identity=self.job.identity, stream_version=self.stream_version,
             ranks_per_dp_rank=self.ranks_per_dp_rank, packs_per_optimizer_step=1, capacity=64,
-            dp_size_multiple=self.job.dp_size, epochs=self.job.epochs,
+            dp_size_multiple=self.job.dp_size, **self.padding, epochs=self.job.epochs,
+            packs_per_epoch=self.packs_per_epoch,
             warn_after_ms=self.warn_after_ms, fail_after_ms=self.fail_after_ms,
             start=_as_cursor(self.job.start()),
         )  # fmt: skip

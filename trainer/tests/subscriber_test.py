@@ -6,6 +6,7 @@ from raw import Field, Raw, encode
 
 from packline import Fenced, wire
 from packline.cursor import START, Cursor, Place, Point
+from packline.padding import NO_PADDING
 from packline.progress import Progress, Tally
 from packline.ranks import Rank, Session
 from packline.samples import decode_samples
@@ -21,8 +22,9 @@ def cursor(epoch, window, pack):
 
 def welcome(epochs=2):
     return wire.Welcome(
-        JOB, SIZE, ME, {"seed": "1"}, 1, 1, 1, 8, 2, epochs, 30000, 60000, cursor(0, 0, 0)
-    )
+        JOB, SIZE, ME, {"seed": "1"}, 1, 1, 1, 8, 2, NO_PADDING, epochs, 0, 30000, 60000,
+        cursor(0, 0, 0),
+    )  # fmt: skip
 
 
 def pack(before, after, dp_rank=1, session=ME, job=JOB, passed=()):
