@@ -51,6 +51,13 @@ int count_command(const ReportCommand& c);
 int check_command(const ReportCommand& c);
 int status_command(const ReportCommand& c);
 
+struct PageCommand {  // report
+  JobOption job;
+  std::string page = "report.html";
+  std::uint64_t epoch = 0;
+};
+int report_command(const PageCommand& c);
+
 // The job, or nothing after every mistake was printed (then exit with kWrongJob).
 bool load_or_complain(const JobOption& option, Job& job);
 

@@ -42,6 +42,7 @@ int run_main(int argc, char** argv) {
   TailCommand tail;
   ConsumeCommand consume;
   ReportCommand report;
+  PageCommand page;
   std::string format = "table", tail_format = "summary";
   long parent_pid = 0;
 
@@ -80,6 +81,11 @@ int run_main(int argc, char** argv) {
       add_report("check", "say every mistake of the job file, or its effective settings");
   CLI::App* status = add_report("status", "who holds what, who waits for whom since when");
 
+  CLI::App* p = app.add_subcommand("report", "write what an epoch is like as one HTML page");
+  add_job(p, page.job);
+  p->add_option("-o,--output", page.page, "the file, report.html unless named");
+  p->add_option("--epoch", page.epoch, "which epoch, 0 unless named");
+
   std::vector<std::string> args(argv + 1, argv + argc);
   run.command = cut_command(args);
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
@@ -98,6 +104,7 @@ int run_main(int argc, char** argv) {
       return complain(ok.error());
     return consume_command(consume);
   }
+  if (*p) return report_command(page);
   report.json = format == "json";
   if (*count) return count_command(report);
   if (*check) return check_command(report);
