@@ -9,12 +9,21 @@
 #include <string>
 
 #include "lib/base/random.h"
+#include "lib/corpus/line_scan.h"
 #include "lib/corpus/source.h"
 
 namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point from) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+}
+
+packline::IndexRecipe lines() {
+  return {"lines", 0, [](const packline::StreamFile& data, packline::IndexWriter& out) {
+            packline::LineScanner scanner;
+            const auto stream = packline::open_stream(data, packline::Compression::kNone);
+            return packline::scan_records(*stream, data, scanner, out, {});
+          }};
 }
 
 int reads(const std::string& file, const std::string& folder) {
@@ -42,7 +51,7 @@ int reads(const std::string& file, const std::string& folder) {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const auto from = std::chrono::steady_clock::now();
-  const auto index = packline::FileIndex::open(argv[1], argv[2]);
+  const auto index = packline::FileIndex::open(argv[1], argv[2], lines());
   const double took = seconds_since(from);
   if (!index) {
     fmt::print(stderr, "{}\n", index.error().text);
