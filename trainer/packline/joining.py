@@ -38,11 +38,6 @@ def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Op
 def check_welcome(way: Way, welcome: Welcome) -> None:
     """The sink serves the line that was looked for, and has a place for this rank."""
     line, rank = way.line, way.rank
-    if line is not None and line.fingerprint not in ("", f"{welcome.job:016x}"):
-        raise OtherJob(
-            f"the sink at {way.endpoint} serves job {welcome.job:016x}, this line is for "
-            f"{line.fingerprint}: two lines share an address, or one is left over from before"
-        )
     if line is not None:
         said = (line.dp_size, line.ranks_per_dp_rank)
         serves = (welcome.dp_size, welcome.ranks_per_dp_rank)

@@ -14,12 +14,11 @@ _IPC_PATH_BYTES_MAX = 107
 
 
 class Line(NamedTuple):
-    """What a client needs of a line. `fingerprint` "" and times None: not known before Welcome."""
+    """What a client needs of a line. Times None: not known before Welcome."""
 
     sinks: tuple  # base addresses, one a dp_rank
     dp_size: int
     ranks_per_dp_rank: int
-    fingerprint: str
     warn_after_s: Optional[float]
     fail_after_s: Optional[float]
 
@@ -51,7 +50,7 @@ def read_line_file(path: str, job: str) -> Line:
             f"PACKLINE_LINE names a line that serves {served}, not {os.path.abspath(job)}: give "
             "PackStream that job, or unset PACKLINE_LINE to join the line that the job file names"
         )
-    return _line(line.get("sinks"), line, str(line.get("fingerprint", "")), path)
+    return _line(line.get("sinks"), line, path)
 
 
 def _read_job_file(job: str) -> Line:
@@ -81,10 +80,10 @@ def _read_job_file(job: str) -> Line:
             "the addresses under `line:` and start the roles"
         )
     deliver = content.get("deliver")
-    return _line(sinks, deliver if isinstance(deliver, dict) else {}, "", job)
+    return _line(sinks, deliver if isinstance(deliver, dict) else {}, job)
 
 
-def _line(sinks, numbers: dict, fingerprint: str, where: str) -> Line:
+def _line(sinks, numbers: dict, where: str) -> Line:
     if not isinstance(sinks, list) or not all(isinstance(s, str) for s in sinks):
         raise NoLine(f"{where}: `sinks` must be a list of addresses, is {sinks!r}")
     dp_size = _number(numbers, "dp_size", len(sinks), int, where)
@@ -97,7 +96,6 @@ def _line(sinks, numbers: dict, fingerprint: str, where: str) -> Line:
         sinks=tuple(sinks),
         dp_size=dp_size,
         ranks_per_dp_rank=_number(numbers, "ranks_per_dp_rank", 1, int, where),
-        fingerprint=fingerprint,
         warn_after_s=_number(numbers, "warn_after_s", None, float, where),
         fail_after_s=_number(numbers, "fail_after_s", None, float, where),
     )
