@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from .cursor import Cursor, Saved, first_difference
 from .errors import BadState, OtherJob, OtherStreamVersion, WrongRank
-from .line import Line, find_line, sink_of
+from .line import Line, checked, find_line, sink_of
 from .ranks import Rank, resolve
 from .wire import Welcome
 
@@ -26,10 +26,10 @@ class Way(NamedTuple):
 
 
 def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Optional[str]) -> Way:
-    """Reads the environment and, without an endpoint, the line's file. NoLine, WrongRank,
-    OtherJob."""
+    """Reads the environment and, without an endpoint, the line's file. NoLine (also for an endpoint
+    that is no address), WrongRank, OtherJob."""
     if endpoint is not None:
-        return Way(Rank(dp_rank, peer or 0), endpoint, None)
+        return Way(Rank(dp_rank, peer or 0), checked(endpoint), None)
     line = find_line(job)
     rank = resolve(line.dp_size, line.ranks_per_dp_rank, dp_rank, peer)
     return Way(rank, sink_of(line, rank.dp_rank), line)

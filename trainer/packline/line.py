@@ -117,18 +117,34 @@ def subscriber_endpoint(base: str) -> str:
     scheme, _, rest = base.partition("://")
     if scheme == "tcp":
         host, _, port = rest.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) <= 65534:
+        if not host or not _is_port(port, 65534):
             raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT with PORT 1 to 65534")
         return f"tcp://{host}:{int(port) + 1}"
-    if scheme in ("ipc", "inproc") and rest:
-        endpoint = f"{base}.1"
-        if scheme == "ipc" and len(os.fsencode(rest)) + 2 > _IPC_PATH_BYTES_MAX:
-            raise NoLine(
-                f"{endpoint} is longer than the {_IPC_PATH_BYTES_MAX} bytes of an ipc path: "
-                "use a shorter folder"
-            )
-        return endpoint
+    if scheme == "ipc" and rest:
+        return checked(f"{base}.1")
     raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT or ipc:///PATH")
+
+
+def checked(endpoint: str) -> str:
+    """An address to connect to as it is, if it can be one; NoLine names what is wrong with it."""
+    scheme, _, rest = str(endpoint).partition("://")
+    host, _, port = rest.rpartition(":")
+    if not (scheme == "tcp" and host and _is_port(port, 65535)) and not (
+        scheme == "ipc" and rest.startswith("/") and "\0" not in rest
+    ):
+        raise NoLine(
+            f"{endpoint!r} is no address of a sink's subscribers: tcp://HOST:PORT or ipc:///PATH"
+        )
+    if scheme == "ipc" and len(os.fsencode(rest)) > _IPC_PATH_BYTES_MAX:
+        raise NoLine(
+            f"{endpoint} is longer than the {_IPC_PATH_BYTES_MAX} bytes of an ipc path: "
+            "use a shorter folder"
+        )
+    return endpoint
+
+
+def _is_port(text: str, most: int) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) <= most
 
 
 def sink_of(line: Line, dp_rank: int) -> str:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pickle
 import threading
 import time
@@ -14,6 +15,7 @@ from packline import (
     BadState,
     Closed,
     InUse,
+    NoLine,
     OtherJob,
     OtherStreamVersion,
     PackStream,
@@ -312,3 +314,16 @@ def test_an_empty_job_ends_at_once(line):
     with stream_of(path) as stream:
         assert list(stream) == [] and list(stream) == []
         assert stream.epoch == 2 and stream.peek() is None
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["", "nonsense", "tcp://", "tcp://host", "tcp://host:0", "tcp://host:99999", "tcp://:7", "udp://host:7",
+     "ipc://", "ipc://relative", "ipc:///a\0b", "ipc:///" + "x" * 120, "inproc://x", "tcp://ho st:7"],
+)  # fmt: skip
+def test_an_endpoint_that_is_none_is_named_and_leaves_nothing_open(endpoint):
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    with pytest.raises(NoLine) as e:
+        next(iter(stream_of("job.yaml", endpoint=endpoint)))
+    assert endpoint in str(e.value) or repr(endpoint) in str(e.value)
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
