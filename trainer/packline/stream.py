@@ -103,7 +103,7 @@ class PackStream:
     @property
     def __class__(self):
         torch_support.register(PackStream)
-        return PackStream
+        return type(self)
 
     # Iterating.
 

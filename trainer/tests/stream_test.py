@@ -327,3 +327,15 @@ def test_an_endpoint_that_is_none_is_named_and_leaves_nothing_open(endpoint):
         next(iter(stream_of("job.yaml", endpoint=endpoint)))
     assert endpoint in str(e.value) or repr(endpoint) in str(e.value)
     assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+
+
+class OwnStream(PackStream):
+    """A user's."""
+
+
+def test_a_subclass_stays_what_it_is(line):
+    path, _ = line(JOB)
+    stream = OwnStream(path, dp_rank=0, layout="rows")
+    assert stream.__class__ is OwnStream
+    copy = pickle.loads(pickle.dumps(stream))
+    assert type(copy) is OwnStream and [ids_of(p) for p in copy] == expected(JOB, 0, 0)
