@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <numeric>
 
+#include "lib/base/whole_file.h"
 #include "lib/config/adopt.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
@@ -240,12 +239,8 @@ void SinkService::write_progress(Instant t, bool last) {
   const std::string text =
       progress_to_json({job_.fingerprint, options_.dp_rank, done, peers[0].progress});
   if (text == progress_written_) return;
-  const std::string temporary = options_.progress_file + ".new";
-  std::ofstream out(temporary, std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out || std::rename(temporary.c_str(), options_.progress_file.c_str()) != 0) {
-    log::warning_once(limit_, "progress_file", t, "{} cannot be written", options_.progress_file);
+  if (Status ok = write_whole(options_.progress_file, text); !ok) {
+    log::warning_once(limit_, "progress_file", t, "--progress-file {}", ok.error().text);
     return;
   }
   progress_written_ = text;

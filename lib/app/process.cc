@@ -28,19 +28,16 @@ Signals::Signals() {
   const sigset_t set = stop_signals();
   PL_CHECK(::pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
   PL_CHECK(std::signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-  fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  PL_CHECK(fd_ >= 0);
+  fd_ = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  PL_CHECK(fd_.open());
 }
 
-Signals::~Signals() {
-  ::close(fd_);
-  restore_defaults();
-}
+Signals::~Signals() { restore_defaults(); }
 
 Signals::Stop Signals::read() {
   signalfd_siginfo info{};
   for (;;) {
-    const ssize_t n = ::read(fd_, &info, sizeof info);
+    const ssize_t n = ::read(fd_.get(), &info, sizeof info);
     if (n < 0 && errno == EINTR) continue;
     if (n != static_cast<ssize_t>(sizeof info)) return stop_;
     if (stop_ == Stop::kNo) {

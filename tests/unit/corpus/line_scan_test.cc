@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/hash/xxh3.h"
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::TempFolder;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::TempFolder;
