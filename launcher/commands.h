@@ -54,7 +54,8 @@ int status_command(const ReportCommand& c);
 // The job, or nothing after every mistake was printed (then exit with kWrongJob).
 bool load_or_complain(const JobOption& option, Job& job);
 
-// Prints "packline: <sentence>" and returns the exit code.
+// Prints "packline: <sentence>", or each mistake; returns the exit code.
 int complain(const Error& error);
+int complain(const std::vector<Mistake>& mistakes);
 
 }  // namespace packline

@@ -6,6 +6,7 @@
 #include "launcher/commands.h"
 #include "launcher/summary.h"
 #include "lib/delivery/ledger_check.h"
+#include "lib/telemetry/json_dump.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/windows/epoch_count.h"
 #include "lib/windows/window_maker.h"
@@ -99,7 +100,7 @@ int count_command(const ReportCommand& c) {
   Json totals = Json::object();
   put_counts(totals, job, total);
   out["totals"] = std::move(totals);
-  fmt::print("{}\n", out.dump(2));
+  fmt::print("{}\n", dump_json(out, 2));
   return 0;
 }
 

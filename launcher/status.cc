@@ -6,6 +6,7 @@
 #include "launcher/role_documents.h"
 #include "launcher/run_folder.h"
 #include "lib/delivery/role.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
@@ -74,7 +75,7 @@ int status_command(const ReportCommand& c) {
   if (c.json) {
     Json list = Json::array();
     for (const RoleDocument& d : roles) list.push_back(to_json(d));
-    fmt::print("{}\n", Json{{"job", job.name}, {"roles", std::move(list)}}.dump(2));
+    fmt::print("{}\n", dump_json(Json{{"job", job.name}, {"roles", std::move(list)}}, 2));
   } else {
     print_table(roles);
   }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lib/delivery/ledger_check.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
@@ -216,7 +217,7 @@ std::string summary_json(const Job& job, const Summary& s) {
     epochs.push_back(std::move(j));
   }
   out["per_epoch"] = std::move(epochs);
-  return out.dump(2) + "\n";
+  return dump_json(out, 2) + "\n";
 }
 
 std::string summary_text(const Job& job, const Summary& s) {

@@ -10,6 +10,7 @@
 #include "launcher/run_folder.h"
 #include "lib/delivery/digest.h"
 #include "lib/sample/samples.h"
+#include "lib/telemetry/json_dump.h"
 #include "lib/wire/codec.h"
 
 namespace packline {
@@ -94,7 +95,7 @@ int tail_command(const TailCommand& c) {
       return false;
     }
     if (c.jsonl) {
-      fmt::print("{}\n", pack_json(step, p, *s).dump());
+      fmt::print("{}\n", dump_json(pack_json(step, p, *s)));
     } else {
       fmt::print(
           "step {}  epoch {}  window {}  samples {}  tokens {}  fill {:.2f} %  lengths [{}]\n",

@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "lib/telemetry/json_dump.h"
+
 namespace packline::log {
 namespace {
 
@@ -15,9 +17,7 @@ struct State {
   std::shared_ptr<spdlog::logger> logger;
 };
 
-std::string json_text(const std::string& s) {
-  return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(const std::string& s) { return dump_json(s); }
 
 // A literal part of a pattern.
 std::string literal(const std::string& s) {
@@ -37,10 +37,9 @@ std::string pattern(Format format, const Speaker& who) {
     return "%Y-%m-%dT%H:%M:%S.%e %-7l " + literal(name) + "%v";
   }
   return "{\"time\":\"%Y-%m-%dT%H:%M:%S.%e%z\",\"level\":\"%l\"," +
-         literal(fmt::format("\"job\":{},\"role\":{},\"index\":{},\"session\":{}",
-                             json_text(who.job), json_text(who.role),
-                             who.index >= 0 ? std::to_string(who.index) : "null",
-                             json_text(who.session))) +
+         literal(fmt::format("\"job\":{},\"role\":{},\"index\":{}", json_text(who.job),
+                             json_text(who.role),
+                             who.index >= 0 ? std::to_string(who.index) : "null")) +
          ",\"text\":%v}";
 }
 

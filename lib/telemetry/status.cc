@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/telemetry/json_dump.h"
 #include "lib/telemetry/progress_json.h"
 
 namespace packline {
@@ -33,7 +34,7 @@ std::string StatusDocument::json() const {
     out["waits"].push_back(Json{{"for", w.what}, {"whom", w.whom}, {"since_ms", w.since_ms}});
   }
   out["counters"] = object(counters);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(out);
 }
 
 }  // namespace packline
