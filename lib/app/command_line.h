@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,6 +48,13 @@ std::string text_of(const std::vector<Mistake>& mistakes);
 
 // Prints the error to stderr as "name: text" and returns the process's exit code.
 int end_with(const std::string& name, const Error& error);
+
+// The exit code of a main that is about to return `code`: output that did not arrive is no success.
+// Whoever closed it on purpose wants none.
+int flushed(const std::string& name, int code);
+
+// Runs `main`; what it throws becomes a sentence and kBug: no exception may leave a main.
+int guarded(const std::string& name, const std::function<int()>& main);
 
 constexpr int exit_code(ExitCode c) { return static_cast<int>(c); }
 
