@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // A role that dies this often, and not one pack reaches a trainer in between, will not get better.
 constexpr int kDeathsWithoutProgress = 5;
 constexpr auto kPatience = 8s;  // between SIGTERM and SIGKILL
-constexpr auto kFarewell =
-    6s;  // for the roles to end by themselves after the command's ranks said done
+// For the roles to end by themselves after the command's ranks said done.
+constexpr auto kFarewell = 6s;
 
 constexpr const char* kCommand = "command";
 
@@ -59,10 +59,9 @@ std::vector<ChildSpec> LineRun::role_specs() const {
     for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
     argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(producers)});
     argv.insert(argv.end(), {"--set", "line.sinks=" + yaml_list(sinks)});
-    argv.insert(argv.end(), {"--log-format", options_.log_format});
+    argv.insert(argv.end(), {"--log-format", std::string(name_of(options_.log_format))});
     argv.insert(argv.end(), {"--http-port-file", folder_.port_file(name)});
-    argv.insert(argv.end(), {"--parent-pid", std::to_string(getpid())});
-    return ChildSpec{name, std::move(argv), {}, true};
+    return ChildSpec{.name = name, .argv = std::move(argv)};
   };
   std::vector<ChildSpec> out;
   for (std::uint32_t i = 0; i < options_.producers; ++i) {
@@ -86,14 +85,11 @@ ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const
                                    "--peer",
                                    std::to_string(peer),
                                    "--log-format",
-                                   options_.log_format,
-                                   "--parent-pid",
-                                   std::to_string(getpid())};
+                                   std::string(name_of(options_.log_format))};
   for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
-  return {fmt::format("trainer-{}", rank),
-          std::move(argv),
-          {{"PACKLINE_LINE", folder_.line_file()}},
-          true};
+  return {.name = fmt::format("trainer-{}", rank),
+          .argv = std::move(argv),
+          .env = {{"PACKLINE_LINE", folder_.line_file()}}};
 }
 
 Status LineRun::start() {
@@ -106,7 +102,12 @@ Status LineRun::start() {
     }
   } else {
     // In the terminal's own group: it is the user's program, Ctrl-C reaches it as if it ran alone.
-    specs.push_back({kCommand, options_.command, {{"PACKLINE_LINE", folder_.line_file()}}, false});
+    // It may have a checkpoint to finish: if this process dies it is asked, not killed.
+    specs.push_back({.name = kCommand,
+                     .argv = options_.command,
+                     .env = {{"PACKLINE_LINE", folder_.line_file()}},
+                     .own_group = false,
+                     .death_signal = SIGTERM});
   }
   for (ChildSpec& spec : specs) {
     if (Result<pid_t> pid = children_.start(spec); !pid) return tl::unexpected(pid.error());
@@ -157,8 +158,7 @@ void LineRun::start_again(const ChildExit& e) {
                   e.name, deaths.count, describe(e)));
   }
   ++restarts_[role_of(e.name)];
-  fmt::print(stderr, "packline: {} (pid {}) died by {}; it is started again\n", e.name, e.pid,
-             describe(e));
+  log::warning("{} (pid {}) died by {}; it is started again", e.name, e.pid, describe(e));
   if (Result<pid_t> pid = children_.start(specs_.at(e.name)); !pid) {
     fail_line(static_cast<int>(pid.error().code), pid.error().text);
   }

@@ -11,6 +11,7 @@
 #include "launcher/run_folder.h"
 #include "launcher/summary.h"
 #include "lib/config/job.h"
+#include "lib/telemetry/log.h"
 
 namespace packline {
 
@@ -19,7 +20,7 @@ struct RunOptions {
   std::vector<std::string> sets;
   std::uint32_t producers = 1;
   std::uint32_t packers = 1;
-  std::string log_format = "text";
+  log::Format log_format = log::Format::kText;
   std::vector<std::string> command;  // empty: a null trainer stands in for each rank
 };
 

@@ -47,9 +47,6 @@ void describe(CLI::App& app, const RoleCommand& command, RoleOptions& options) {
                    "where to write what the trainer was handed, as JSON")
         ->type_name("FILE");
   }
-  app.add_option("--parent-pid", options.parent_pid, "end when this process, the parent, is gone")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("PID");
 }
 
 }  // namespace

@@ -31,8 +31,7 @@ struct RoleOptions {
   bool check = false;             // only check and print the effective settings
   log::Format log_format = log::Format::kText;
   std::string http_port_file;
-  std::string progress_file;    // where a sink writes its trainer's progress for `packline run`
-  std::int64_t parent_pid = 0;  // 0: none
+  std::string progress_file;  // where a sink writes its trainer's progress for `packline run`
 };
 
 // The options; or, after --help or --version (printed to stdout) and after a mistake (a sentence on

@@ -1,8 +1,6 @@
 #include "lib/app/process.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -53,18 +51,6 @@ void Signals::restore_defaults() {
   std::signal(SIGPIPE, SIG_DFL);
   const sigset_t set = stop_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-Status end_with_parent(std::int64_t parent_pid) {
-  PL_CHECK(::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-  // It may have ended before that call, and then no signal comes.
-  if (::getppid() == parent_pid) return {};
-  return fail(
-      ExitCode::kUnreachable,
-      fmt::format(
-          "--parent-pid {}: the parent of this process is {}; give the process that started it, or "
-          "leave the option out",
-          parent_pid, ::getppid()));
 }
 
 }  // namespace packline

@@ -39,8 +39,4 @@ class Signals {
   ExitCode exit_code_ = ExitCode::kDone;
 };
 
-// From now on the system kills this process when its parent ends. An error when the parent is not
-// (or no longer) `parent_pid`.
-Status end_with_parent(std::int64_t parent_pid);
-
 }  // namespace packline

@@ -60,8 +60,6 @@ State& state() {
 
 spdlog::level::level_enum level_of(Level level) {
   switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
     case Level::kInfo:
       return spdlog::level::info;
     case Level::kWarning:
@@ -73,6 +71,8 @@ spdlog::level::level_enum level_of(Level level) {
 }
 
 }  // namespace
+
+std::string_view name_of(Format f) { return f == Format::kJson ? "json" : "text"; }
 
 void configure(Format format, const Speaker& speaker) { state() = made(format, speaker); }
 
@@ -97,11 +97,6 @@ std::optional<std::uint64_t> Limit::pass(const std::string& key, Instant now) {
     }
     e.spoke = now;
     return std::exchange(e.held_back, 0);
-  }
-  if (entries_.size() >= keys_max_ && !entries_.empty()) {
-    entries_.erase(std::min_element(
-        entries_.begin(), entries_.end(),
-        [](const auto& a, const auto& b) { return a.second.spoke < b.second.spoke; }));
   }
   entries_[key] = {now, 0};
   return 0;

@@ -147,7 +147,7 @@ def test_every_role_started_by_hand_ends_with_exit_0(job, tmp_path):
     roles += [[bin_dir / "packline-sink", "--config", job, "--dp-rank", str(r)] for r in range(4)]
     running = [subprocess.Popen([str(a) for a in r + sets], stderr=subprocess.PIPE, text=True) for r in roles]
     try:
-        tails = [subprocess.Popen([PACKLINE, "tail", str(job), "--dp-rank", str(r), *sets], stdout=subprocess.PIPE,
+        tails = [subprocess.Popen([PACKLINE, "tail", str(job), "--join", "--dp-rank", str(r), *sets], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, env=client_env()) for r in range(4)]
         running += tails
         for p in running:

@@ -76,7 +76,7 @@ def test_a_producer_without_a_packer_says_so(tmp_path):
     write_tokens(tmp_path / "data/a.jsonl", seed=4, records=100)
     sets = ["--set", f'line.producers=["ipc://{tmp_path}/p"]', "--set", f'line.sinks=["ipc://{tmp_path}/s"]']
     roles = [start_role(job, "producer", "--index", "0", *sets), start_role(job, "sink", "--dp-rank", "0", *sets)]
-    tail = subprocess.Popen([str(BIN / "packline"), "tail", str(job), "--dp-rank", "0", *sets, *SHORT], stderr=subprocess.PIPE,
+    tail = subprocess.Popen([str(BIN / "packline"), "tail", str(job), "--join", "--dp-rank", "0", *sets, *SHORT], stderr=subprocess.PIPE,
                             text=True, env=client_env())
     try:
         _, trainer_said = tail.communicate(timeout=30 * PATIENCE)
