@@ -40,7 +40,8 @@ Result<std::unique_ptr<PackerService>> PackerService::open(Job job, const Packer
 }
 
 Status PackerService::connect(const PackerOptions& options) {
-  auto windows = Socket::pull_connect(context_, ports_of(job_.line.producers, kDataPort));
+  auto windows = Socket::pull_connect(context_, ports_of(job_.line.producers, kDataPort),
+                                      SocketOptions::windows());
   if (!windows) return tl::unexpected(windows.error());
   auto notices = Socket::sub_connect(context_, ports_of(job_.line.producers, kNoticesPort));
   if (!notices) return tl::unexpected(notices.error());

@@ -46,7 +46,8 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
 
 Status ProducerService::bind() {
   const std::string& base = job_.line.producers[options_.index];
-  auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any));
+  auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any),
+                                   SocketOptions::windows());
   if (!windows) return tl::unexpected(windows.error());
   auto reports = Socket::pull_bind(context_, bind_address(base, kReportsPort, job_.line.bind_any),
                                    SocketOptions::state());

@@ -148,7 +148,7 @@ Status SinkService::start_machine(const Notice& n, Instant t) {
   s.job = job_.shape();
   s.window_credit = job_.deliver.window_credit;
   // Half: after a pack lease what is queued already may go out a second time.
-  s.room_max = static_cast<std::uint32_t>(SocketOptions::packs().send_mark) / 2;
+  s.room_max = static_cast<std::uint32_t>(SocketOptions::subscribers().send_mark) / 2;
   s.endpoint = port_of(job_.line.sinks[options_.dp_rank], kDataPort);
   s.session = session_;
   s.times = job_.deliver.times;

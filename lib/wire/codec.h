@@ -17,7 +17,8 @@ namespace packline {
 
 constexpr std::uint32_t kProtocolVersion = 1;
 
-// Limits of one message. The defaults suit any job; a job's own bound may be smaller.
+// Limits of one message that is read; they suit any job. The sockets have their own for what they
+// take off the wire (SocketOptions): a frame, and the frames of a message.
 struct Limits {
   std::size_t header_bytes = 16u << 20;
   std::size_t header_values = 4u << 20;  // lists, maps, keys and values of one header together
