@@ -12,6 +12,10 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kEpochsKept = 64;
+constexpr std::uint64_t kLongestMs = 7 * 24 * 3600 * 1000;  // the most that a job file takes
+
+// A number off the wire: as nanoseconds a large one would overflow.
+Duration told(std::uint64_t ms) { return std::chrono::milliseconds(std::min(ms, kLongestMs)); }
 
 }  // namespace
 
@@ -65,8 +69,8 @@ void Subscriber::on_welcome(const Welcome& w, Instant now) {
                            "deliver.dp_size",
                            settings_.endpoint, w.envelope.dp_size, settings_.dp_size));
   welcome_ = w;
-  if (w.warn_after_ms > 0) settings_.times.warn_after = std::chrono::milliseconds(w.warn_after_ms);
-  if (w.fail_after_ms > 0) settings_.times.fail_after = std::chrono::milliseconds(w.fail_after_ms);
+  if (w.warn_after_ms > 0) settings_.times.warn_after = told(w.warn_after_ms);
+  if (w.fail_after_ms > 0) settings_.times.fail_after = told(w.fail_after_ms);
   if (!cursor_) cursor_ = w.start;
   want_ = cursor_;
   progress_.from = progress_.to = cursor_->point;
@@ -233,7 +237,7 @@ void Subscriber::end(ExitCode code, std::string text) {
 std::string Subscriber::waiting_sentence(Instant now) const {
   const Instant since = state_ == SubscriberState::kAsking ? heard_ : hungry_since_.value_or(now);
   std::string text = fmt::format("rank {} has waited {} for step {}: ", settings_.dp_rank,
-                                 in_words(now - since), progress_.total.packs + 1);
+                                 in_words(now - since), progress_.total.packs);
   // Without room the sink had no reason to speak: its silence counts from the asking on.
   if (now - std::max(heard_, since) > settings_.times.silent || state_ == SubscriberState::kAsking)
     return text + fmt::format(
