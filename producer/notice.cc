@@ -5,15 +5,23 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/hash/xxh3.h"
 #include "producer/producer.h"
 
 namespace packline {
 namespace {
 
 constexpr std::size_t kSentTold = 64;
+constexpr std::size_t kRefusedTold = 64;  // lanes whose refusal is told with its sentence
+constexpr std::size_t kRefusedBytes = 512;
 
 std::uint64_t since(Instant then, Instant now) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(now - then)));
+}
+
+// A sentence may quote what came from outside; positions in it are printable (lib/windows).
+std::string cut(const std::string& text) {
+  return text.size() <= kRefusedBytes ? text : text.substr(0, kRefusedBytes) + "...";
 }
 
 }  // namespace
@@ -49,6 +57,7 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
   n.packers = packers_connected;
   // At least 1 while one waits: 0 says that none does.
   if (unsent_since_) n.unsent_ms = std::max<std::uint64_t>(1, since(*unsent_since_, now));
+  std::size_t refused = 0;
   for (const auto& [lane, l] : lanes_) {
     LaneNotice ln;
     ln.lane = lane;
@@ -57,9 +66,12 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
     ln.held = static_cast<std::uint32_t>(l.held.size());
     ln.reading = l.ticket != 0 && l.asked;
     if (ln.reading) ln.reading_ms = since(l.reading_since, now);
-    n.lanes.push_back(ln);
+    if (!l.refused.empty()) {
+      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused)};
+    }
+    n.lanes.push_back(std::move(ln));
   }
-  for (const Leases::Lease& l : leases_.oldest(SIZE_MAX)) {
+  for (const Leases::Lease& l : leases_.oldest()) {
     if (n.sent.size() == kSentTold) break;
     if (on_its_way(l))
       n.sent.push_back({l.key, l.dp_rank, since(l.sent, now), l.tries, since(now, l.until)});
@@ -92,6 +104,12 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
                          ? std::string("packers (none is connected: start one)")
                          : fmt::format("packers ({} connected, all busy)", packers_connected),
                      since(*unsent_since_, now)});
+  for (const auto& [lane, l] : lanes_) {
+    if (l.refused.empty()) continue;
+    waits.push_back({fmt::format("a cursor that it can read in lane {} ({})", lane, cut(l.refused)),
+                     fmt::format("sink {}", *reports_.slowest_in(lane)),
+                     since(l.reading_since, now)});
+  }
   const auto slowest = slowest_rank();
   if (full_since_ && slowest)
     waits.push_back({"its trainer to take packs: all credit is used",

@@ -68,6 +68,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.job = job_.shape();
   settings.window_credit = job_.deliver.window_credit;
   settings.session = session_;
+  settings.identity = job_.identity;
   settings.times = job_.deliver.times;
   machine_.emplace(settings, now());
   maker_.emplace(std::move(maker), Quarantine(job_), [this] { wake_.signal(); });
@@ -134,9 +135,7 @@ void ProducerService::take_windows(Instant t) {
   while (auto made = maker_->take()) {
     if (made->quarantine_trouble) log::warning("{}", made->quarantine_trouble->text);
     if (!made->window) {
-      // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
-      if (machine_->wanted(made->ticket))
-        failed_ = Exit{made->window.error().code, made->window.error().text};
+      take_trouble(made->ticket, made->window.error(), t);
       continue;
     }
     ClosedWindow& c = *made->window;
@@ -152,11 +151,23 @@ void ProducerService::take_windows(Instant t) {
   }
 }
 
+// A place that is none of this job's comes from some rank's cursor: that rank is told. All else is
+// the data's or this program's, and ends the line.
+void ProducerService::take_trouble(std::uint64_t ticket, const Error& error, Instant t) {
+  // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
+  if (!machine_->wanted(ticket)) return;
+  if (error.code != ExitCode::kWrongJob) {
+    failed_ = Exit{error.code, error.text};
+    return;
+  }
+  log::warning_once(limit_, "refused_place", t, "refused what a trainer rank wants: {}",
+                    error.text);
+  machine_->on_refused(ticket, error.text);
+}
+
 void ProducerService::publish(Instant t) {
   publish_at_ = t + job_.deliver.times.report;
-  Notice notice = machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t);
-  notice.identity = job_.identity;
-  notices_->send(encode(notice));
+  notices_->send(encode(machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t)));
   publish_status(t);
 }
 
@@ -174,9 +185,10 @@ void ProducerService::publish_status(Instant t) {
                    {"reports_stale", c.reports_stale},
                    {"refused_other_job", c.refused_other_job},
                    {"refused_other_dp_size", c.refused_other_dp_size},
-                   {"refused_bad_rank", c.refused_bad_rank},
+                   {"refused_bad", c.refused_bad},
                    {"seeks", c.seeks},
                    {"reads_dropped", c.reads_dropped},
+                   {"places_refused", c.places_refused},
                    {"bad_messages", bad_messages_},
                    {"quarantine_unwritten", maker_->quarantine_unwritten()}},
                   t);

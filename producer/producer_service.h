@@ -43,6 +43,7 @@ class ProducerService {
   void turn(Instant t);
   void take_reports(Instant t);
   void take_windows(Instant t);
+  void take_trouble(std::uint64_t ticket, const Error& error, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);
 

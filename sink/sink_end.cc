@@ -74,7 +74,7 @@ void Sink::check_end(Instant now) {
 }
 
 // L7: "past a limit it says so unasked, and past a second one it fails with that sentence."
-bool Sink::check_failed(Instant now) {
+void Sink::check_failed(Instant now) {
   const Duration limit = settings_.times.fail_after;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& p = peers_[i];
@@ -93,18 +93,17 @@ bool Sink::check_failed(Instant now) {
                   "sink {}: {} has not subscribed for {}: is deliver.ranks_per_dp_rank right?",
                   settings_.dp_rank, who, in_words(now - p.contact)),
         now);
-    return true;
+    return;
   }
-  if (all_done()) return false;
+  if (all_done()) return;
   const auto gone = line_.silent_producer(limit, now);
-  if (!gone) return false;
+  if (!gone) return;
   end(ExitCode::kUnreachable,
       fmt::format(
           "sink {}: producer {} has not been heard for {}: start it, or check that this sink can "
           "reach its address",
           settings_.dp_rank, gone->first, in_words(gone->second)),
       now);
-  return true;
 }
 
 void Sink::end(ExitCode code, std::string text, Instant now) {
@@ -112,7 +111,7 @@ void Sink::end(ExitCode code, std::string text, Instant now) {
   if (code != ExitCode::kDone) {
     for (const Peer& p : peers_) {
       if (!p.session || now - p.heard > settings_.times.silent) continue;
-      tell_error(p, ErrorReason::kLineFailed, text);
+      send_error(p.address, *p.session, ErrorReason::kLineFailed, text);
     }
   }
   exit_ = Exit{code, std::move(text)};

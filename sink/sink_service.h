@@ -21,8 +21,8 @@ namespace packline {
 struct SinkOptions {
   std::uint32_t dp_rank = 0;
   std::string http_port_file;  // "" = none
-  std::string
-      progress_file;  // where the trainer's progress is written for `packline run`; "" = nowhere
+  // Where the trainer's progress is written for `packline run`; "" = nowhere.
+  std::string progress_file;
 };
 
 // A sink's sockets and clock around the Sink machine. Until a producer's notice has told it which

@@ -117,6 +117,12 @@ void fields(Io& io, T& v) {
   io("lease_left_ms", v.lease_left_ms);
 }
 
+template <typename Io, Like<RefusedPlace> T>
+void fields(Io& io, T& v) {
+  io("position_hash", v.position_hash);
+  io("text", v.text);
+}
+
 template <typename Io, Like<LaneNotice> T>
 void fields(Io& io, T& v) {
   io("lane", v.lane);
@@ -126,6 +132,7 @@ void fields(Io& io, T& v) {
   io("held", v.held);
   io("reading", v.reading);
   io("reading_ms", v.reading_ms);
+  io("refused", v.refused);
 }
 
 // The messages; v, type, job and dp_size come before these.
