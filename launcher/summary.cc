@@ -18,7 +18,7 @@ void add(Counts& to, std::uint32_t rank, const Tally& t) {
   to.packs += t.packs;
   to.samples += t.samples;
   to.tokens += t.tokens;
-  to.ledger = t.ledger;  // the same on every rank; check_summary() holds them against each other
+  to.ledger = t.ledger;  // the same on every rank; check_epochs() holds them against each other
   to.packs_by_rank[rank] += t.packs;
   to.digest_by_rank[rank] += t.digest;
 }
