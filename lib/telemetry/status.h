@@ -9,10 +9,10 @@ namespace packline {
 
 // The answer to GET /status: who this is, what it holds, what it waits for (law L7).
 //
-//   {"role": "sink", "index": 3, "pid": 4711, "session": "00ab34cd56ef7890", "state": "serving",
-//   "since_ms": 1200,
-//    "holds": {"slices": 4}, "waits": [{"for": "window 37", "whom": "producer-0", "since_ms":
-//    900}], "counters": {"packs": 17}}
+//   {"role": "sink", "index": 3, "pid": 4711, "session": "00ab34cd56ef7890",
+//    "state": "serving", "since_ms": 1200, "holds": {"slices": 4},
+//    "waits": [{"for": "window 37", "whom": "producer-0", "since_ms": 900}],
+//    "counters": {"packs": 17}}
 //
 // Ages (since_ms) are in milliseconds up to the moment of the document. `index` is null where a
 // role has none.
