@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from support import BIN, HERE, PACKLINE, PATIENCE, client_env, packline_run, run, write_job, write_tokens
+from support import BIN, HERE, PACKLINE, PATIENCE, client_env, line_at, packline_run, run, write_job, write_tokens
 
 
 @pytest.fixture
@@ -18,16 +18,12 @@ def job(tmp_path):
     return path
 
 
-def line_at(producer, sink):
-    return ["--set", f'line.producers=["{producer}"]', "--set", f'line.sinks=["{sink}"]', "--set", "line.security=none"]
-
-
 def role(name, job, *options):
     return [BIN / f"packline-{name}", "--config", job, *options]
 
 
 def test_a_second_producer_at_an_ipc_address_is_refused_and_the_first_goes_on(job, tmp_path):
-    sets = line_at(f"ipc://{tmp_path}/p", f"ipc://{tmp_path}/s")
+    sets = line_at([f"ipc://{tmp_path}/p"], [f"ipc://{tmp_path}/s"])
     port_file = tmp_path / "port"
     first = subprocess.Popen([str(a) for a in role("producer", job, "--index", 0, "--http-port-file", port_file, *sets)],
                              stderr=subprocess.PIPE)
@@ -60,7 +56,7 @@ def test_a_tcp_port_in_use_is_named(job, name, options, offset):
         taken.listen()
         mine = f"tcp://127.0.0.1:{port - offset}"
         other = "tcp://127.0.0.1:1200"
-        sets = line_at(mine, other) if name == "producer" else line_at(other, mine)
+        sets = line_at([mine], [other]) if name == "producer" else line_at([other], [mine])
         done = run(role(name, job, *options, *sets))
     assert done.returncode == 4, done.stderr
     assert f":{port}" in done.stderr and re.search("end the process that holds it|is another process there", done.stderr)
@@ -69,7 +65,7 @@ def test_a_tcp_port_in_use_is_named(job, name, options, offset):
 def test_an_address_no_socket_can_have_is_a_wrong_job(job):
     for bad in ("tcp://127.0.0.1:0", "tcp://127.0.0.1:99999", "tcp://127.0.0.1:65534", "udp://127.0.0.1:7",
                 "ipc:///" + "x" * 120):
-        done = run(role("producer", job, "--index", 0, *line_at(bad, "tcp://127.0.0.1:1300")))
+        done = run(role("producer", job, "--index", 0, *line_at([bad], ["tcp://127.0.0.1:1300"])))
         assert done.returncode == 2, (bad, done.returncode, done.stderr)
         assert "line.producers" in done.stderr
 
@@ -95,7 +91,7 @@ def test_over_long_error_refuses_the_data(job):
 
 def test_a_line_of_another_job_at_the_address_is_refused_by_the_setting(job, tmp_path):
     """A packer and a sink that were given another job than the producer say which setting differs."""
-    sets = line_at(f"ipc://{tmp_path}/p", f"ipc://{tmp_path}/s")
+    sets = line_at([f"ipc://{tmp_path}/p"], [f"ipc://{tmp_path}/s"])
     producer = subprocess.Popen([str(a) for a in role("producer", job, "--index", 0, *sets)], stderr=subprocess.DEVNULL)
     try:
         for argv in (role("packer", job, *sets), role("sink", job, "--dp-rank", 0, *sets)):
@@ -119,7 +115,7 @@ def test_a_job_that_is_no_yaml_or_too_much_of_it(tmp_path):
 
 
 def test_json_logs_are_json(job, tmp_path):
-    sets = line_at(f"ipc://{tmp_path}/p", f"ipc://{tmp_path}/s")
+    sets = line_at([f"ipc://{tmp_path}/p"], [f"ipc://{tmp_path}/s"])
     done = run([*role("packer", job, *sets), "--set", "deliver.warn_after_s=1", "--set", "deliver.fail_after_s=2",
                 "--log-format", "json"])
     assert done.returncode == 4

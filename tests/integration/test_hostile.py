@@ -12,16 +12,8 @@ import time
 import msgpack
 import pytest
 import zmq
-from support import PACKLINE, PATIENCE, client_env, packline_run, ranks_command, run, write_job, write_tokens
+from support import PACKLINE, PATIENCE, client_env, packline_run, ranks_command, run, slow_trainer, write_job, write_tokens
 
-SLOW = """
-import sys, time
-from packline import PackStream, close_all
-streams = [PackStream(sys.argv[1], dp_rank=r, layout="numpy") for r in range(2)]
-for packs in zip(*streams):
-    time.sleep(0.01)  # long enough for all that is sent meanwhile
-close_all(streams)
-"""
 # Each rank comes with positions that no job has, whatever else of its cursor fits; then with its own state.
 GARBAGE = """
 import json, sys
@@ -96,7 +88,7 @@ def test_garbage_on_every_port_changes_nothing(tmp_path):
     expected = json.loads(run([PACKLINE, "count", job, "--format", "json"]).stdout)["totals"]
     summary = tmp_path / "summary.json"
     with open(tmp_path / "log", "w+") as log:
-        line = subprocess.Popen([PACKLINE, "run", str(job), "--summary", str(summary), "--", sys.executable, "-c", SLOW, str(job)],
+        line = subprocess.Popen([PACKLINE, "run", str(job), "--summary", str(summary), "--", *slow_trainer(job, 2, 10**6, 0.01)],
                                 env=client_env(), stderr=log, stdin=subprocess.DEVNULL)
         pointer = tmp_path / "state/run.json"
         ports = []

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from support import BIN, PACKLINE, PATIENCE, client_env, packline_run, run, write_job, write_tokens
+from support import BIN, PACKLINE, PATIENCE, client_env, line_at, packline_run, run, write_job, write_tokens
 
 # Takes the first --steps packs of each rank, says so, waits to be told, then takes the rest.
 PAUSES = """
@@ -94,7 +94,7 @@ def by_hand(tmp_path):
     job = write_job(tmp_path, pack={"dp_size_multiple": 1}, deliver={"dp_size": 1})
     write_tokens(tmp_path / "data/a.jsonl", seed=32, records=100)
     base = f"ipc://{tmp_path}"
-    sets = ["--set", f'line.producers=["{base}/p"]', "--set", f'line.sinks=["{base}/s"]']
+    sets = line_at([f"{base}/p"], [f"{base}/s"])
     argv = [[BIN / "packline-producer", "--config", job, "--index", 0, *sets], [BIN / "packline-packer", "--config", job, *sets],
             [BIN / "packline-sink", "--config", job, "--dp-rank", 0, *sets],
             [sys.executable, "-c", PAUSES, job, tmp_path, 1, 1, f"{base}/s.1"]]
