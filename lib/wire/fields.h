@@ -45,16 +45,7 @@ void fields(Io& io, T& v) {
 
 template <typename Io, Like<Ledger> T>
 void fields(Io& io, T& v) {
-  io("records_read", v.records_read);
-  io("records_encoded", v.records_encoded);
-  io("records_lost", v.records_lost);
-  io("samples_made", v.samples_made);
-  io("tokens_made", v.tokens_made);
-  io("samples_lost", v.samples_lost);
-  io("tokens_lost", v.tokens_lost);
-  io("tokens_truncated", v.tokens_truncated);
-  io("samples_repeated", v.samples_repeated);
-  io("tokens_repeated", v.tokens_repeated);
+  each_field([&io](const char* name, auto& field) { io(name, field); }, v);
 }
 
 template <typename Io, Like<Tally> T>
