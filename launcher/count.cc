@@ -5,9 +5,9 @@
 
 #include "launcher/commands.h"
 #include "launcher/summary.h"
+#include "lib/base/hex16.h"
 #include "lib/delivery/ledger_check.h"
 #include "lib/telemetry/json_dump.h"
-#include "lib/telemetry/progress_json.h"
 #include "lib/windows/epoch_count.h"
 #include "lib/windows/window_maker.h"
 

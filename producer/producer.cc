@@ -19,7 +19,7 @@ std::string_view name_of(ProducerState s) {
     case ProducerState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Producer::Producer(ProducerSettings settings, Instant now)

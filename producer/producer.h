@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/instant.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/leases.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/role.h"
@@ -23,9 +24,9 @@ struct ProducerSettings {
   std::uint32_t index = 0;
   std::uint32_t producers = 1;  // owns the lanes with lane % producers == index
   JobShape job;
-  std::uint32_t window_credit = 4;                            // windows held a lane, at most
-  std::uint64_t session = 0;                                  // of this life; random
-  std::vector<std::pair<std::string, std::string>> identity;  // of the job; notices carry it
+  std::uint32_t window_credit = 4;  // windows held a lane, at most
+  std::uint64_t session = 0;        // of this life; random
+  Identity identity;                // of the job; notices carry it
   DeliveryTimes times;
 };
 

@@ -180,7 +180,7 @@ void Sink::tell_waiting(Peer& p, Instant now) {
   Waiting w;
   w.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
   w.session = *p.session;
-  w.since_ms = static_cast<std::uint64_t>(to_ms(now - *p.starving_since));
+  w.since_ms = elapsed_ms(*p.starving_since, now);
   w.text = missing(p.want, now);
   outputs_.push_back(ToTrainer{p.address, std::move(w)});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/base/check.h"
 #include "lib/hash/xxh3.h"
 
 namespace packline {
@@ -20,7 +21,7 @@ std::string_view name_of(SinkState s) {
     case SinkState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Sink::Sink(SinkSettings settings, Instant now)

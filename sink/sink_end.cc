@@ -120,22 +120,23 @@ void Sink::end(ExitCode code, std::string text, Instant now) {
 std::vector<Wait> Sink::waits(Instant now) const {
   std::vector<Wait> waits;
   if (state_ == SinkState::kDone) return waits;
-  const auto ms = [&](Instant then) { return static_cast<std::uint64_t>(to_ms(now - then)); };
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& p = peers_[i];
     const std::string who = peers_.size() == 1
                                 ? std::string("its trainer rank")
                                 : fmt::format("trainer rank {} of {}", i, peers_.size());
     if (!p.session)
-      waits.push_back({"the first Subscribe", who, ms(started_)});
+      waits.push_back({"the first Subscribe", who, elapsed_ms(started_, now)});
     else if (now - p.heard > settings_.times.silent)
-      waits.push_back({"a Subscribe", who, ms(p.heard)});
+      waits.push_back({"a Subscribe", who, elapsed_ms(p.heard, now)});
     else if (p.starving_since)
-      waits.push_back({missed(p.want, now), "the producers", ms(*p.starving_since)});
+      waits.push_back({missed(p.want, now), "the producers", elapsed_ms(*p.starving_since, now)});
     else if (p.done && state_ != SinkState::kReleased)
-      waits.push_back({"every producer to say finished", "the producers", ms(p.heard)});
+      waits.push_back(
+          {"every producer to say finished", "the producers", elapsed_ms(p.heard, now)});
     else if (p.room == 0)
-      waits.push_back({"the trainer to take packs: it has no room", who, ms(p.heard), true});
+      waits.push_back(
+          {"the trainer to take packs: it has no room", who, elapsed_ms(p.heard, now), true});
   }
   if (const auto gone = line_.silent_producer(settings_.times.silent, now))
     waits.push_back({"a notice", fmt::format("producer {}", gone->first),
@@ -148,7 +149,7 @@ std::vector<PeerStatus> Sink::peers(Instant now) const {
   for (const Peer& p : peers_) {
     PeerStatus s;
     s.present = p.session.has_value();
-    s.silent_ms = static_cast<std::uint64_t>(to_ms(now - (s.present ? p.heard : p.contact)));
+    s.silent_ms = elapsed_ms(s.present ? p.heard : p.contact, now);
     if (s.present) s.session = *p.session;
     s.want = p.want.point;
     s.room = p.room;

@@ -30,7 +30,7 @@ std::string_view name_of(SubscriberState s) {
     case SubscriberState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Subscriber::Subscriber(SubscriberSettings settings, Instant now)
@@ -257,12 +257,11 @@ std::optional<Wait> Subscriber::wait(Instant now) const {
             "rank {} is done and has waited {} for sink {} to let it go, which it does when "
             "all ranks are done",
             settings_.dp_rank, in_words(now - finish_at_), settings_.dp_rank),
-        fmt::format("sink {}", settings_.dp_rank),
-        static_cast<std::uint64_t>(to_ms(now - finish_at_))};
+        fmt::format("sink {}", settings_.dp_rank), elapsed_ms(finish_at_, now)};
   if (state_ == SubscriberState::kReceiving && !hungry_since_) return std::nullopt;
   const Instant since = state_ == SubscriberState::kAsking ? heard_ : *hungry_since_;
   return Wait{waiting_sentence(now), fmt::format("sink {}", settings_.dp_rank),
-              static_cast<std::uint64_t>(to_ms(now - since))};
+              elapsed_ms(since, now)};
 }
 
 }  // namespace packline

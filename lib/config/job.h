@@ -8,6 +8,7 @@
 #include "lib/base/result.h"
 #include "lib/corpus/order.h"
 #include "lib/corpus/source.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/times.h"
 #include "lib/encode/encoder.h"
@@ -56,7 +57,7 @@ struct Job {
   // Every setting that determines the stream as (key, short value), in one fixed order; values over
   // 24 bytes are given by their hash. Needs the sources' content and the encoder's identity, so it
   // is filled by identify(); its hash is the fingerprint.
-  std::vector<std::pair<std::string, std::string>> identity;
+  Identity identity;
   std::uint64_t fingerprint = 0;
 
   JobShape shape() const { return {fingerprint, lanes, epochs, deliver.dp_size}; }
@@ -90,12 +91,11 @@ void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
               const std::string& encoder);
 
 // The hash of an identity.
-std::uint64_t fingerprint_of(const std::vector<std::pair<std::string, std::string>>& identity);
+std::uint64_t fingerprint_of(const Identity& identity);
 
 // The first setting in which two identities differ, as "pack.capacity: 8192, was 4096"; "" when
 // equal.
-std::string first_difference(const std::vector<std::pair<std::string, std::string>>& now,
-                             const std::vector<std::pair<std::string, std::string>>& was);
+std::string first_difference(const Identity& now, const Identity& was);
 
 // All settings with their effective values, as a job file.
 std::string effective_yaml(const Job& job);

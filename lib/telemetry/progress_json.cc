@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/base/hex16.h"
+
 namespace packline {
 namespace {
 
@@ -44,8 +46,6 @@ Tally tally_from(const PlainJson& j) {
 }
 
 }  // namespace
-
-std::string hex16(std::uint64_t v) { return fmt::format("{:016x}", v); }
 
 std::string progress_to_json(const RankProgress& p) {
   PlainJson epochs = PlainJson::array();

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/base/hex16.h"
 #include "lib/telemetry/json_dump.h"
-#include "lib/telemetry/progress_json.h"
 
 namespace packline {
 namespace {

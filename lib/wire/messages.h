@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/buffer.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/progress.h"
@@ -114,7 +115,7 @@ struct Welcome {
   Envelope envelope;
   TrainerSession session;  // whom it answers
   // Every setting that determines the stream.
-  std::vector<std::pair<std::string, std::string>> identity;
+  Identity identity;
   std::uint32_t stream_version = 0;
   std::uint32_t ranks_per_dp_rank = 1;
   std::uint32_t packs_per_optimizer_step = 1;
@@ -217,7 +218,7 @@ struct Notice {
   std::vector<SentWindow> sent;  // the oldest 64
   // Every setting that determines the stream (lib/config), so that packers and sinks, which may not
   // see the data, know the job and can name the first setting in which their own job file differs.
-  std::vector<std::pair<std::string, std::string>> identity;
+  Identity identity;
   // The dp_rank with the lowest place, when that place alone keeps a lane from being read on (all
   // credit is held from it on); and for how long that rank's sink has not reported.
   std::optional<std::uint32_t> slowest_rank;
