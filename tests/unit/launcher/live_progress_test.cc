@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace packline {
 namespace {
 
@@ -15,13 +17,13 @@ Job small() {
   return job;
 }
 
-RoleDocument role(const std::string& name, std::map<std::string, std::uint64_t> holds,
-                  std::map<std::string, std::uint64_t> counters) {
+RoleDocument role(const std::string& name, StatusDocument::Numbers holds,
+                  StatusDocument::Numbers counters) {
   RoleDocument d;
   d.name = name;
-  d.role = name.substr(0, name.rfind('-'));
-  d.holds = std::move(holds);
-  d.counters = std::move(counters);
+  d.document.role = name.substr(0, name.rfind('-'));
+  d.document.holds = std::move(holds);
+  d.document.counters = std::move(counters);
   return d;
 }
 
@@ -91,6 +93,13 @@ TEST_CASE("Live progress: the line has rates since the line before, and the time
         "0/16  limits: reading and encoding  lost 3  25 %  left 0:36");
   now.packs = 90;  // a sink that was started again tells less until its trainer speaks to it
   CHECK(progress_line(small(), before, now).find("packs 90  0/s") != std::string::npos);
+}
+
+TEST_CASE("Live progress: roles stand in the order of the life of a sample, numbers as numbers") {
+  std::vector<std::string> names = {"sink-10", "packer-0", "sink-9", "producer-1", "producer-0"};
+  std::ranges::sort(names, in_order);
+  CHECK(names ==
+        std::vector<std::string>{"producer-0", "producer-1", "packer-0", "sink-9", "sink-10"});
 }
 
 }  // namespace
