@@ -2,23 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "lib/config/addresses.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
-#include "lib/transport/endpoint.h"
-#include "lib/wire/codec.h"
 
 namespace packline {
-namespace {
-
-using namespace std::chrono_literals;
-
-// How long the loop sleeps at most: leases end and machines tick at this grain.
-constexpr Duration kTurn = 50ms;
-// What a producer that is told to end may still write of what it has sent.
-constexpr Duration kLastWords = 500ms;
-
-}  // namespace
-
 ProducerService::ProducerService(Job job, const ProducerOptions& options)
     : job_(std::move(job)),
       options_(options),
@@ -103,30 +91,34 @@ void ProducerService::turn(Instant t) {
   machine_->tick(t);
   maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
   for (const ReadRequest& r : machine_->take_reads(t)) maker_->ask(r);
-  machine_->dispatch(t,
-                     [this](const Window& w) { return windows_->send(encode(w)) == Sent::kSent; });
+  machine_->dispatch(t, [this](const Window& w) { return send(w); });
   if (t >= publish_at_) publish(t);
+}
+
+// A window that no packer takes is tried again each turn, and encoded once.
+bool ProducerService::send(const Window& w) {
+  if (!blocked_ || blocked_->key != w.key || blocked_->before != w.before || blocked_->to != w.to)
+    blocked_ = Blocked{w.key, w.before, w.to, encode(w)};
+  if (windows_->send(blocked_->frames) != Sent::kSent) return false;
+  blocked_.reset();
+  return true;
 }
 
 void ProducerService::take_reports(Instant t) {
   while (auto in = reports_->receive()) {
-    Result<Message> m = decode(in->frames);
-    if (m && std::holds_alternative<Report>(*m)) {
-      const Report& r = std::get<Report>(*m);
-      if (r.envelope.job != job_.fingerprint) {
-        log::warning_once(
-            limit_, "other_job", t,
-            "refused a report of sink {} from {}: it serves another job ({:016x}, this "
-            "producer's is {:016x}); give every process the same job and data, or start "
-            "the whole line again",
-            r.dp_rank, in->peer, r.envelope.job, job_.fingerprint);
-      }
-      machine_->on_report(r, t);
+    const Result<Report> r = decode_as<Report>(in->frames);
+    if (!r) {
+      bad_.drop("report", in->peer, r.error(), t);
       continue;
     }
-    ++bad_messages_;
-    log::warning_once(limit_, "bad_report", t, "dropped what is no report, from {}: {}", in->peer,
-                      m ? std::string(type_of(*m)) : m.error().text);
+    if (r->envelope.job != job_.fingerprint) {
+      log::warning_once(limit_, "other_job", t,
+                        "refused a report of sink {} from {}: it serves another job ({:016x}, this "
+                        "producer's is {:016x}); give every process the same job and data, or "
+                        "start the whole line again",
+                        r->dp_rank, in->peer, r->envelope.job, job_.fingerprint);
+    }
+    machine_->on_report(*r, t);
   }
 }
 
@@ -189,7 +181,7 @@ void ProducerService::publish_status(Instant t) {
                    {"seeks", c.seeks},
                    {"reads_dropped", c.reads_dropped},
                    {"places_refused", c.places_refused},
-                   {"bad_messages", bad_messages_},
+                   {"bad_messages", bad_.count()},
                    {"quarantine_unwritten", maker_->quarantine_unwritten()}},
                   t);
 }

@@ -36,8 +36,15 @@ using Frames = std::vector<Buffer>;
 // "window", "slice", ...: the message's name on the wire.
 std::string_view type_of(const Message& m);
 
+// Of the struct itself, or of whichever one the variant holds.
+template <typename M>
+Frames encode(const M& m);
 Frames encode(const Message& m);
+
 Result<Message> decode(const Frames& frames, const Limits& limits = {});
+// A message of one kind; another one that came instead is an error that names both.
+template <typename M>
+Result<M> decode_as(const Frames& frames, const Limits& limits = {});
 
 // Samples as frames: a header, the sample ids, then one frame of data and, where the kind has them,
 // one of rows for each column. What a pack and a window have in common on the wire.
