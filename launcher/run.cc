@@ -141,8 +141,7 @@ int run_command(const RunCommand& c) {
   const LineFile told = line_file(job, c, *folder);
   if (Status ok = folder->write_line(told); !ok) return complain(ok.error());
   if (Status ok = publish(job, c, *folder, told.pid); !ok) return complain(ok.error());
-  LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command},
-               *folder);
+  LineRun line(job, c, told, *folder);
   if (Status ok = line.start(); !ok) return complain(ok.error());
   LiveProgress progress(job, folder->path());
   const int code = watch(job, line, signals, c.on_private_line ? nullptr : &progress);
