@@ -1,9 +1,10 @@
 """A toy language model, trained on packs by plain torch: what a training loop does with a
 PackStream.
 
-    packline run examples/job/job.yaml -- torchrun --nproc-per-node 4 examples/train_torch.py --out
-    a.json packline run examples/job/job.yaml -- python examples/train_torch.py
-    --ranks-as-accumulation --out b.json
+    packline run examples/job/job.yaml -- \\
+        torchrun --nproc-per-node 4 examples/train_torch.py --out a.json
+    packline run examples/job/job.yaml -- \\
+        python examples/train_torch.py --ranks-as-accumulation --out b.json
 
 Both see the same packs in the same steps; the second takes those of all ranks in one process, by
 gradient accumulation, so the losses agree to rounding. The file written has the loss of each step

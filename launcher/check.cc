@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/commands.h"
+#include "lib/telemetry/json_dump.h"
 #include "lib/windows/memory_bound.h"
 
 namespace packline {
@@ -19,7 +20,7 @@ int complain_as_json(const std::vector<Mistake>& mistakes) {
   for (const Mistake& m : mistakes) {
     list.push_back({{"file", m.file}, {"line", m.line}, {"key", m.key}, {"text", m.text}});
   }
-  fmt::print("{}\n", Json{{"mistakes", std::move(list)}}.dump(2));
+  fmt::print("{}\n", dump_json(Json{{"mistakes", std::move(list)}}, 2));
   return static_cast<int>(ExitCode::kWrongJob);
 }
 
@@ -27,9 +28,10 @@ int complain_as_json(const std::vector<Mistake>& mistakes) {
 
 int check_command(const ReportCommand& c) {
   LoadedJob loaded = load_job(c.job.file, c.job.sets);
-  if (!loaded.mistakes.empty() && c.json) return complain_as_json(loaded.mistakes);
-  Job job;
-  if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
+  if (!loaded.mistakes.empty()) {
+    return c.json ? complain_as_json(loaded.mistakes) : complain(loaded.mistakes);
+  }
+  const Job& job = loaded.job;
   const auto producers =
       static_cast<std::uint32_t>(std::max<std::size_t>(1, job.line.producers.size()));
   const MemoryBound bound = memory_bound(job, assumptions_for(job, producers));
@@ -37,7 +39,7 @@ int check_command(const ReportCommand& c) {
     const Json out = {{"mistakes", Json::array()},
                       {"settings", effective_yaml(job)},
                       {"memory_bound_bytes", bound_json(bound)}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", dump_json(out, 2));
     return 0;
   }
   const auto mib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };

@@ -11,19 +11,18 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/app/process.h"
+
 namespace packline {
 namespace {
 
 // Between fork and exec: only calls that are safe there. Tells the parent errno through `fd`.
 [[noreturn]] void become(const ChildSpec& spec, char* const* argv, char* const* envp, int fd,
                          pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, spec.death_signal);
   if (getppid() != parent) _exit(0);  // the parent died before the line above took effect
   if (spec.own_group) setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
+  Signals::restore_defaults();
   execvpe(argv[0], argv, envp);
   const int e = errno;
   (void)!write(fd, &e, sizeof(e));

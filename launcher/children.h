@@ -1,5 +1,6 @@
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -12,11 +13,12 @@ namespace packline {
 
 // How to start one process.
 struct ChildSpec {
-  std::string name;               // "producer-0"; the command is "command"
-  std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash
-  std::vector<std::pair<std::string, std::string>> env;  // added to ours
-  bool own_group =
-      true;  // out of the terminal's foreground group: Ctrl-C is the launcher's to pass on
+  std::string name = {};               // "producer-0"; the command is "command"
+  std::vector<std::string> argv = {};  // argv[0] is looked up in PATH unless it has a slash
+  std::vector<std::pair<std::string, std::string>> env = {};  // added to ours
+  // Out of the terminal's foreground group: Ctrl-C is the launcher's to pass on.
+  bool own_group = true;
+  int death_signal = SIGKILL;  // what it gets when this process dies
 };
 
 // One process that ended.
@@ -27,9 +29,9 @@ struct ChildExit {
   int signal = 0;  // the signal that ended it
 };
 
-// The processes this one started. Each is asked to end when this process dies (PR_SET_PDEATHSIG),
-// so that not even kill -9 leaves one behind. Single-threaded: start() must be called from the main
-// thread, because a parent-death signal follows the thread that forked.
+// The processes this one started. The system sends each its death_signal when this process dies
+// (PR_SET_PDEATHSIG), so that not even kill -9 leaves one behind. Single-threaded: start() must be
+// called from the main thread, because a parent-death signal follows the thread that forked.
 class Children {
  public:
   ~Children();

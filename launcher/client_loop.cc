@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include "lib/app/role_status.h"
+#include "lib/app/service.h"
+#include "lib/config/addresses.h"
 #include "lib/transport/clock.h"
-#include "lib/transport/endpoint.h"
 #include "lib/wire/codec.h"
 
 namespace packline {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration kTurn = 50ms;
-constexpr Duration kLastWords = 500ms;
 
 SubscriberSettings settings_for(const Job& job, const ClientOptions& options,
                                 TrainerSession session) {

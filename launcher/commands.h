@@ -6,6 +6,7 @@
 
 #include "lib/base/result.h"
 #include "lib/config/job.h"
+#include "lib/telemetry/log.h"
 
 // The subcommands of `packline`. Each returns the exit code of the process.
 
@@ -14,7 +15,7 @@ namespace packline {
 struct JobOption {
   std::string file;
   std::vector<std::string> sets;
-  std::string log_format = "text";
+  log::Format log_format = log::Format::kText;
 };
 
 struct RunCommand {
@@ -23,7 +24,9 @@ struct RunCommand {
   std::uint32_t packers = 1;
   std::string summary_file;
   std::vector<std::string> command;  // empty: null trainers
-  bool quiet = false;                // no progress, no summary: the command speaks
+  // For one command that speaks for itself: no progress, no summary, nothing that others find it
+  // by; the job's own `line` is not looked at.
+  bool on_private_line = false;
 };
 int run_command(const RunCommand& c);
 
@@ -32,6 +35,7 @@ struct TailCommand {
   std::uint32_t dp_rank = 0;
   std::uint64_t steps = 0;  // 0 = to the end
   bool jsonl = false;
+  bool join = false;             // takes the rank's place in a line that is there
   bool on_private_line = false;  // that ends with this command anyway
 };
 int tail_command(const TailCommand& c);
@@ -61,7 +65,8 @@ int report_command(const PageCommand& c);
 // The job, or nothing after every mistake was printed (then exit with kWrongJob).
 bool load_or_complain(const JobOption& option, Job& job);
 
-// Prints "packline: <sentence>" and returns the exit code.
+// Prints "packline: <sentence>", or each mistake; returns the exit code.
 int complain(const Error& error);
+int complain(const std::vector<Mistake>& mistakes);
 
 }  // namespace packline

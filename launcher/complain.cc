@@ -6,9 +6,15 @@ namespace packline {
 
 bool load_or_complain(const JobOption& option, Job& job) {
   LoadedJob loaded = load_job(option.file, option.sets);
-  for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
   job = std::move(loaded.job);
-  return loaded.mistakes.empty();
+  if (loaded.mistakes.empty()) return true;
+  complain(loaded.mistakes);
+  return false;
+}
+
+int complain(const std::vector<Mistake>& mistakes) {
+  for (const Mistake& m : mistakes) fmt::print(stderr, "{}\n", m.line_text());
+  return static_cast<int>(ExitCode::kWrongJob);
 }
 
 int complain(const Error& error) {

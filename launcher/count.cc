@@ -5,7 +5,9 @@
 
 #include "launcher/commands.h"
 #include "launcher/summary.h"
+#include "lib/base/hex16.h"
 #include "lib/delivery/ledger_check.h"
+#include "lib/telemetry/json_dump.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/windows/epoch_advice.h"
@@ -219,8 +221,7 @@ int count_command(const ReportCommand& c) {
   Json totals = Json::object();
   put_counts(totals, job, total);
   out["totals"] = std::move(totals);
-  // Paths and causes may be no UTF-8.
-  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(out, 2));
   return 0;
 }
 

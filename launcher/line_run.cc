@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // A role that dies this often, and not one pack reaches a trainer in between, will not get better.
 constexpr int kDeathsWithoutProgress = 5;
 constexpr auto kPatience = 8s;  // between SIGTERM and SIGKILL
-constexpr auto kFarewell =
-    6s;  // for the roles to end by themselves after the command's ranks said done
+// For the roles to end by themselves after the command's ranks said done.
+constexpr auto kFarewell = 6s;
 
 constexpr const char* kCommand = "command";
 
@@ -40,35 +40,28 @@ std::string sibling_executable(const std::string& name) {
   return (self.parent_path() / name).string();
 }
 
-LineRun::LineRun(const Job& job, RunOptions options, const RunFolder& folder)
-    : job_(job), options_(std::move(options)), folder_(folder) {}
+LineRun::LineRun(const Job& job, const RunCommand& command, const LineFile& line,
+                 const RunFolder& folder)
+    : job_(job), command_(command), line_(line), folder_(folder) {}
 
 std::vector<ChildSpec> LineRun::role_specs() const {
-  std::vector<std::string> producers, sinks;
-  for (std::uint32_t i = 0; i < options_.producers; ++i) {
-    producers.push_back(folder_.address(fmt::format("producer-{}", i)));
-  }
-  for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
-    sinks.push_back(folder_.address(fmt::format("sink-{}", r)));
-  }
   const auto spec = [&](const std::string& role, std::uint32_t i, std::vector<std::string> own) {
     const std::string name = fmt::format("{}-{}", role, i);
     std::vector<std::string> argv = {sibling_executable("packline-" + role), "--config",
-                                     options_.job_file};
+                                     command_.job.file};
     argv.insert(argv.end(), own.begin(), own.end());
-    for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
-    argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(producers)});
-    argv.insert(argv.end(), {"--set", "line.sinks=" + yaml_list(sinks)});
-    argv.insert(argv.end(), {"--log-format", options_.log_format});
+    for (const std::string& s : command_.job.sets) argv.insert(argv.end(), {"--set", s});
+    argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(line_.producers)});
+    argv.insert(argv.end(), {"--set", "line.sinks=" + yaml_list(line_.sinks)});
+    argv.insert(argv.end(), {"--log-format", std::string(name_of(command_.job.log_format))});
     argv.insert(argv.end(), {"--http-port-file", folder_.port_file(name)});
-    argv.insert(argv.end(), {"--parent-pid", std::to_string(getpid())});
-    return ChildSpec{name, std::move(argv), {}, true};
+    return ChildSpec{.name = name, .argv = std::move(argv)};
   };
   std::vector<ChildSpec> out;
-  for (std::uint32_t i = 0; i < options_.producers; ++i) {
+  for (std::uint32_t i = 0; i < command_.producers; ++i) {
     out.push_back(spec("producer", i, {"--index", std::to_string(i)}));
   }
-  for (std::uint32_t i = 0; i < options_.packers; ++i) out.push_back(spec("packer", i, {}));
+  for (std::uint32_t i = 0; i < command_.packers; ++i) out.push_back(spec("packer", i, {}));
   for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
     out.push_back(spec(
         "sink", r, {"--dp-rank", std::to_string(r), "--progress-file", folder_.progress_file(r)}));
@@ -80,33 +73,35 @@ ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const
   const std::uint32_t rank = dp_rank * job_.deliver.ranks_per_dp_rank + peer;
   std::vector<std::string> argv = {sibling_executable("packline"),
                                    "consume",
-                                   options_.job_file,
+                                   command_.job.file,
                                    "--dp-rank",
                                    std::to_string(dp_rank),
                                    "--peer",
                                    std::to_string(peer),
                                    "--log-format",
-                                   options_.log_format,
-                                   "--parent-pid",
-                                   std::to_string(getpid())};
-  for (const std::string& s : options_.sets) argv.insert(argv.end(), {"--set", s});
-  return {fmt::format("trainer-{}", rank),
-          std::move(argv),
-          {{"PACKLINE_LINE", folder_.line_file()}},
-          true};
+                                   std::string(name_of(command_.job.log_format))};
+  for (const std::string& s : command_.job.sets) argv.insert(argv.end(), {"--set", s});
+  return {.name = fmt::format("trainer-{}", rank),
+          .argv = std::move(argv),
+          .env = {{"PACKLINE_LINE", folder_.line_file()}}};
 }
 
 Status LineRun::start() {
   started_ = ended_ = Clock::now();
   std::vector<ChildSpec> specs = role_specs();
-  if (options_.command.empty()) {
+  if (command_.command.empty()) {
     for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
       for (std::uint32_t p = 0; p < job_.deliver.ranks_per_dp_rank; ++p)
         specs.push_back(trainer_spec(r, p));
     }
   } else {
     // In the terminal's own group: it is the user's program, Ctrl-C reaches it as if it ran alone.
-    specs.push_back({kCommand, options_.command, {{"PACKLINE_LINE", folder_.line_file()}}, false});
+    // It may have a checkpoint to finish: if this process dies it is asked, not killed.
+    specs.push_back({.name = kCommand,
+                     .argv = command_.command,
+                     .env = {{"PACKLINE_LINE", folder_.line_file()}},
+                     .own_group = false,
+                     .death_signal = SIGTERM});
   }
   for (ChildSpec& spec : specs) {
     if (Result<pid_t> pid = children_.start(spec); !pid) return tl::unexpected(pid.error());
@@ -157,8 +152,7 @@ void LineRun::start_again(const ChildExit& e) {
                   e.name, deaths.count, describe(e)));
   }
   ++restarts_[role_of(e.name)];
-  fmt::print(stderr, "packline: {} (pid {}) died by {}; it is started again\n", e.name, e.pid,
-             describe(e));
+  log::warning("{} (pid {}) died by {}; it is started again", e.name, e.pid, describe(e));
   if (Result<pid_t> pid = children_.start(specs_.at(e.name)); !pid) {
     fail_line(static_cast<int>(pid.error().code), pid.error().text);
   }

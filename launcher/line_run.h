@@ -8,20 +8,12 @@
 #include <vector>
 
 #include "launcher/children.h"
+#include "launcher/commands.h"
 #include "launcher/run_folder.h"
 #include "launcher/summary.h"
 #include "lib/config/job.h"
 
 namespace packline {
-
-struct RunOptions {
-  std::string job_file;
-  std::vector<std::string> sets;
-  std::uint32_t producers = 1;
-  std::uint32_t packers = 1;
-  std::string log_format = "text";
-  std::vector<std::string> command;  // empty: a null trainer stands in for each rank
-};
 
 // A whole line on this host: starts every role as a process, starts again what dies, serves the
 // command or null trainers, and stops in order. One thread; turn() is called until it says how the
@@ -31,7 +23,8 @@ struct RunOptions {
 // ENDED (no child is left).
 class LineRun {
  public:
-  LineRun(const Job& job, RunOptions options, const RunFolder& folder);
+  // `line`: what line.json says; the addresses in it are those that the roles are given.
+  LineRun(const Job& job, const RunCommand& command, const LineFile& line, const RunFolder& folder);
 
   Status start();
   // One turn: reaps, starts again, escalates. Returns the exit code once every child has ended.
@@ -58,7 +51,8 @@ class LineRun {
   bool all_done() const;
 
   const Job& job_;
-  RunOptions options_;
+  const RunCommand& command_;
+  const LineFile& line_;
   const RunFolder& folder_;
   Children children_;
   std::map<std::string, ChildSpec> specs_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace packline {
@@ -34,7 +35,8 @@ LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, dou
   s.at_s = at_s;
   std::uint64_t records_an_epoch = 0;
   std::size_t sinks = 0, sinks_full = 0, sinks_heard = 0;
-  for (const RoleDocument& d : roles) {
+  for (const RoleDocument& role : roles) {
+    const StatusDocument& d = role.document;
     if (d.role == "producer") {
       s.windows_closed += d.counted("windows_closed");
       s.windows_held += d.held("windows");
@@ -47,7 +49,8 @@ LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, dou
       s.records = std::max(s.records, d.counted("records_passed"));
       s.losses = std::max(s.losses, d.counted("losses_passed"));
       if (d.held("room") == 0) ++sinks_full;
-      if (d.holds.contains("room")) ++sinks_heard;  // it is told of a trainer that has subscribed
+      // It is told of a trainer that has subscribed.
+      sinks_heard += std::ranges::any_of(d.holds, [](const auto& h) { return h.first == "room"; });
     }
   }
   s.windows_room = std::uint64_t{job.lanes} * job.deliver.window_credit;

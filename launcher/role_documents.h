@@ -7,27 +7,19 @@
 
 #include "lib/base/result.h"
 #include "lib/config/job.h"
+#include "lib/telemetry/status.h"
 
 namespace packline {
 
-// What a role said of itself at /status, as far as `status` and the progress display need it.
+// What a role said of itself at /status.
 struct RoleDocument {
-  std::string name;  // "sink-3"
-  std::string role;
-  std::int64_t pid = 0;
-  std::string state;
-  std::int64_t since_ms = 0;
-  std::map<std::string, std::uint64_t> holds, counters;
-  struct Waiting {
-    std::string what, whom;
-    std::int64_t since_ms = 0;
-  };
-  std::vector<Waiting> waits;
-  std::string trouble;  // why there is no document: not reachable, ...; then all else is empty
-
-  std::uint64_t held(const std::string& key) const;
-  std::uint64_t counted(const std::string& key) const;
+  std::string name;         // "sink-3"
+  StatusDocument document;  // of its role alone where there is trouble
+  std::string trouble;      // why there is no document: not reachable, ...
 };
+
+// The order of the life of a sample, and "sink-10" behind "sink-9".
+bool in_order(const std::string& a, const std::string& b);
 
 // "sink-3" -> "127.0.0.1:4001".
 using StatusAddresses = std::map<std::string, std::string>;

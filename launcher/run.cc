@@ -12,6 +12,7 @@
 #include "launcher/run_folder.h"
 #include "launcher/summary.h"
 #include "lib/app/process.h"
+#include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
 #include "lib/windows/quarantine.h"
@@ -47,6 +48,7 @@ Status check_counts(const Job& job, const RunCommand& c) {
                             "the stream) or start fewer",
                             c.producers, job.lanes, c.producers));
   }
+  if (c.on_private_line) return {};
   if (!job.line.producers.empty() || !job.line.sinks.empty()) {
     return fail(
         ExitCode::kWrongJob,
@@ -54,6 +56,21 @@ Status check_counts(const Job& job, const RunCommand& c) {
             "{}: line: `packline run` makes the line's addresses itself; start each role by "
             "hand for these, or leave `line` out",
             c.job.file));
+  }
+  return {};
+}
+
+// A private line is nobody's to find.
+Status publish(const Job& job, const RunCommand& c, const RunFolder& folder, std::int64_t pid) {
+  if (c.on_private_line) return {};
+  const Result<std::int64_t> other = folder.publish(pid);
+  if (!other) return tl::unexpected(other.error());
+  if (*other != 0) {
+    log::warning(
+        "process {} runs this job already: {}/run.json goes on naming its line, which is "
+        "what `packline status` shows; give one of the two another state folder (state, or "
+        "--set state=...) to see and describe both",
+        *other, job.state);
   }
   return {};
 }
@@ -102,7 +119,7 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
           {ExitCode::kWrongJob, fmt::format("--summary {}: it cannot be written", c.summary_file)});
   }
   // The command's output is its own; without one the summary is what this program prints.
-  if (!c.quiet) {
+  if (!c.on_private_line) {
     fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
     fmt::print(stderr, "{}", loss_warnings(job, summary.total));
   }
@@ -117,15 +134,17 @@ int run_command(const RunCommand& c) {
   Signals signals;  // before the first child: from here on nobody can be left behind
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
+  log::configure(c.job.log_format, {job.name, "packline"});
   if (Status ok = check_counts(job, c); !ok) return complain(ok.error());
   Result<RunFolder> folder = RunFolder::make(job);
   if (!folder) return complain(folder.error());
-  if (Status ok = folder->publish(line_file(job, c, *folder)); !ok) return complain(ok.error());
-  LineRun line(job, {c.job.file, c.job.sets, c.producers, c.packers, c.job.log_format, c.command},
-               *folder);
+  const LineFile told = line_file(job, c, *folder);
+  if (Status ok = folder->write_line(told); !ok) return complain(ok.error());
+  if (Status ok = publish(job, c, *folder, told.pid); !ok) return complain(ok.error());
+  LineRun line(job, c, told, *folder);
   if (Status ok = line.start(); !ok) return complain(ok.error());
   LiveProgress progress(job, folder->path());
-  const int code = watch(job, line, signals, c.quiet ? nullptr : &progress);
+  const int code = watch(job, line, signals, c.on_private_line ? nullptr : &progress);
   progress.clear();
   if (!line.reason().empty()) fmt::print(stderr, "packline: the line ended: {}\n", line.reason());
   return conclude(job, c, line, code);

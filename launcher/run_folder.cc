@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
+
+#include "lib/base/whole_file.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
@@ -32,42 +35,44 @@ std::string runtime_folder() {
   return "/tmp";
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return fail(ExitCode::kUnreachable,
-                fmt::format("{} cannot be read: {}", path, strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// Readers see the old file or the new one, never a part.
-Status write_whole(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out || rename(temporary.c_str(), path.c_str()) != 0) {
-    return fail(ExitCode::kUnreachable,
-                fmt::format("{} cannot be written: {}", path, strerror(errno)));
-  }
-  return {};
-}
-
 bool alive(std::int64_t pid) {
   return pid > 0 && (kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
-// What a killed launcher left: its folder under the temporary folder, named by the pointer.
+// What <state>/run.json says.
+struct Pointer {
+  std::string line;  // path of a line.json
+  std::int64_t pid = 0;
+};
+
+// Nothing when there is none, or it was damaged: the state folder may have been anywhere.
+std::optional<Pointer> read_pointer(const std::string& path) {
+  const Result<std::string> text = read_whole(path);
+  if (!text) return std::nullopt;
+  try {
+    const Json j = Json::parse(*text);
+    return Pointer{j.at("line").get<std::string>(), j.at("pid").get<std::int64_t>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+// A folder that RunFolder::make() made for this user. Anything may stand in a pointer.
+bool is_run_folder(const fs::path& folder) {
+  struct stat info{};
+  return folder.is_absolute() && folder.filename().string().starts_with("packline-") &&
+         ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         info.st_uid == ::geteuid() && (info.st_mode & 07777) == 0700 &&
+         ::access((folder / "line.json").c_str(), F_OK) == 0;
+}
+
+// What a killed launcher left: its folder, and the pointer to it.
 void remove_leftover(const std::string& pointer) {
-  const Result<std::string> text = read_file(pointer);
-  if (!text) return;
-  const Json j = Json::parse(*text, nullptr, false);
-  if (!j.is_object() || alive(j.value("pid", std::int64_t{0}))) return;
-  const fs::path folder = fs::path(j.value("line", "")).parent_path();
+  const std::optional<Pointer> left = read_pointer(pointer);
+  if (!left || alive(left->pid)) return;
+  const fs::path folder = fs::path(left->line).parent_path();
   std::error_code ignored;
-  if (folder.filename().string().starts_with("packline-")) fs::remove_all(folder, ignored);
+  if (is_run_folder(folder)) fs::remove_all(folder, ignored);
   fs::remove(pointer, ignored);
 }
 
@@ -85,11 +90,11 @@ std::string to_json(const LineFile& line) {
             {"ranks_per_dp_rank", line.ranks_per_dp_rank},
             {"warn_after_s", line.warn_after_s},
             {"fail_after_s", line.fail_after_s}};
-  return j.dump(2) + "\n";
+  return dump_json(j, 2) + "\n";
 }
 
 Result<LineFile> read_line_file(const std::string& path) {
-  const Result<std::string> text = read_file(path);
+  const Result<std::string> text = read_whole(path);
   if (!text) return tl::unexpected(text.error());
   try {
     const Json j = Json::parse(*text);
@@ -133,10 +138,9 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
 RunFolder::~RunFolder() {
   if (path_.empty()) return;
   std::error_code ignored;
-  // Another launcher of the same job may have put its own pointer there since.
-  if (const auto text = read_file(pointer_); text && text->find(path_) != std::string::npos) {
+  // It may be another line's: two may run one job.
+  if (const auto p = read_pointer(pointer_); p && p->line == line_file())
     fs::remove(pointer_, ignored);
-  }
   fs::remove_all(path_, ignored);
 }
 
@@ -151,19 +155,32 @@ std::string RunFolder::progress_file(std::uint32_t dp_rank) const {
 }
 std::string RunFolder::line_file() const { return path_ + "/line.json"; }
 
-Status RunFolder::publish(const LineFile& line) {
-  if (Status ok = write_whole(line_file(), to_json(line)); !ok) return ok;
-  const Json pointer = {{"line", line_file()}, {"pid", line.pid}};
-  return write_whole(pointer_, pointer.dump() + "\n");
+Status RunFolder::write_line(const LineFile& line) const {
+  return write_whole(line_file(), to_json(line));
+}
+
+Result<std::int64_t> RunFolder::publish(std::int64_t pid) const {
+  const std::string text = dump_json({{"line", line_file()}, {"pid", pid}}) + "\n";
+  while (true) {
+    const Result<bool> written = write_new(pointer_, text);
+    if (!written) return tl::unexpected(written.error());
+    if (*written) return 0;
+    const std::optional<Pointer> other = read_pointer(pointer_);
+    if (other && alive(other->pid)) return other->pid;
+    // Damaged, or its launcher died just now.
+    std::error_code error;
+    if (fs::remove(pointer_, error); error) {
+      return fail(ExitCode::kWrongJob, fmt::format("{} cannot be removed: {}; make it a file, or "
+                                                   "give the job another state folder",
+                                                   pointer_, error.message()));
+    }
+  }
 }
 
 std::string find_line(const Job& job) {
   if (const char* named = getenv("PACKLINE_LINE")) return named;
-  const Result<std::string> text = read_file(job.state + "/run.json");
-  if (!text) return "";
-  const Json j = Json::parse(*text, nullptr, false);
-  if (!j.is_object() || !alive(j.value("pid", std::int64_t{0}))) return "";
-  return j.value("line", "");
+  const std::optional<Pointer> p = read_pointer(job.state + "/run.json");
+  return p && alive(p->pid) ? p->line : "";
 }
 
 }  // namespace packline

@@ -15,7 +15,7 @@ struct LineFile {
   std::vector<std::string> sets;              // --set arguments
   std::int64_t pid = 0;                       // of the launcher
   std::vector<std::string> producers, sinks;  // base addresses
-  std::string folder;  // the run folder; <folder>/<role>.http holds each role's HTTP address
+  std::string folder;  // the run folder; <folder>/<role>.http holds each role's HTTP port
   std::uint32_t dp_size = 1, ranks_per_dp_rank = 1;
   double warn_after_s = 0, fail_after_s = 0;
 };
@@ -24,9 +24,9 @@ std::string to_json(const LineFile& line);
 Result<LineFile> read_line_file(const std::string& path);
 
 // The private folder of one running line: sockets, port files, progress files, line.json. Made in
-// $XDG_RUNTIME_DIR, $TMPDIR or /tmp with mode 0700, removed by the destructor. <state>/run.json
-// points to its line.json while it lives; what a launcher that was killed left there is removed by
-// the next one.
+// $XDG_RUNTIME_DIR, $TMPDIR or /tmp with mode 0700, removed by the destructor. Of a line that was
+// published <state>/run.json names the line.json while it lives; what a launcher that was killed
+// left there is removed by the next one.
 class RunFolder {
  public:
   static Result<RunFolder> make(const Job& job);
@@ -37,13 +37,15 @@ class RunFolder {
 
   const std::string& path() const { return path_; }
   std::string address(const std::string& name) const;    // "ipc://<folder>/<name>"
-  std::string port_file(const std::string& name) const;  // where a role writes its HTTP address
-  std::string progress_file(
-      std::uint32_t dp_rank) const;  // where a sink writes its trainer's progress
-  std::string line_file() const;     // PACKLINE_LINE
+  std::string port_file(const std::string& name) const;  // where a role writes its HTTP port
+  // Where a sink writes its trainer's progress.
+  std::string progress_file(std::uint32_t dp_rank) const;
+  std::string line_file() const;  // PACKLINE_LINE
 
-  // Writes line.json and <state>/run.json, each in one step.
-  Status publish(const LineFile& line);
+  Status write_line(const LineFile& line) const;
+  // Has <state>/run.json name this line, for `packline status`. 0, or, when it names another line
+  // of this job whose launcher lives, that launcher's pid; then it stays as it is.
+  Result<std::int64_t> publish(std::int64_t pid) const;
 
  private:
   RunFolder(std::string path, std::string pointer)

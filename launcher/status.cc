@@ -6,6 +6,7 @@
 #include "launcher/role_documents.h"
 #include "launcher/run_folder.h"
 #include "lib/delivery/role.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
@@ -13,42 +14,50 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 
-std::string numbers(const std::map<std::string, std::uint64_t>& of) {
+std::string numbers(const StatusDocument::Numbers& of) {
   std::string out;
   for (const auto& [k, v] : of) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", k, v);
   return out;
 }
 
-Json to_json(const RoleDocument& d) {
-  Json j = {{"name", d.name}, {"role", d.role}};
-  if (!d.trouble.empty()) {
-    j["trouble"] = d.trouble;
+Json object(const StatusDocument::Numbers& of) {
+  Json out = Json::object();
+  for (const auto& [k, v] : of) out[k] = v;
+  return out;
+}
+
+Json to_json(const RoleDocument& role) {
+  const StatusDocument& d = role.document;
+  Json j = {{"name", role.name}, {"role", d.role}};
+  if (!role.trouble.empty()) {
+    j["trouble"] = role.trouble;
     return j;
   }
   j["pid"] = d.pid;
   j["state"] = d.state;
   j["since_ms"] = d.since_ms;
-  j["holds"] = d.holds;
+  j["holds"] = object(d.holds);
   Json waits = Json::array();
-  for (const auto& w : d.waits)
+  for (const Wait& w : d.waits)
     waits.push_back({{"for", w.what}, {"whom", w.whom}, {"since_ms", w.since_ms}});
   j["waits"] = std::move(waits);
-  j["counters"] = d.counters;
+  j["counters"] = object(d.counters);
   return j;
 }
 
 void print_table(const std::vector<RoleDocument>& roles) {
-  for (const RoleDocument& d : roles) {
-    if (!d.trouble.empty()) {
-      fmt::print("{:<12} no answer: {}\n", d.name, d.trouble);
+  for (const RoleDocument& role : roles) {
+    if (!role.trouble.empty()) {
+      fmt::print("{:<12} no answer: {}\n", role.name, role.trouble);
       continue;
     }
-    fmt::print("{:<12} {} since {}; holds {}\n", d.name, d.state,
+    const StatusDocument& d = role.document;
+    fmt::print("{:<12} {} since {}; holds {}\n", role.name, d.state,
                in_words_ms(static_cast<std::uint64_t>(d.since_ms)),
                d.holds.empty() ? "nothing" : numbers(d.holds));
-    for (const auto& w : d.waits) {
+    for (const Wait& w : d.waits) {
       fmt::print("{:<12}   waits for {} from {} since {}\n", "", w.what, w.whom,
-                 in_words_ms(static_cast<std::uint64_t>(w.since_ms)));
+                 in_words_ms(w.since_ms));
     }
   }
 }
@@ -74,7 +83,7 @@ int status_command(const ReportCommand& c) {
   if (c.json) {
     Json list = Json::array();
     for (const RoleDocument& d : roles) list.push_back(to_json(d));
-    fmt::print("{}\n", Json{{"job", job.name}, {"roles", std::move(list)}}.dump(2));
+    fmt::print("{}\n", dump_json(Json{{"job", job.name}, {"roles", std::move(list)}}, 2));
   } else {
     print_table(roles);
   }

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "lib/base/hex16.h"
 #include "lib/delivery/ledger_check.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
@@ -17,7 +18,7 @@ void add(Counts& to, std::uint32_t rank, const Tally& t) {
   to.packs += t.packs;
   to.samples += t.samples;
   to.tokens += t.tokens;
-  to.ledger = t.ledger;  // the same on every rank; check_summary() holds them against each other
+  to.ledger = t.ledger;  // the same on every rank; check_epochs() holds them against each other
   to.packs_by_rank[rank] += t.packs;
   to.digest_by_rank[rank] += t.digest;
 }
@@ -50,109 +51,11 @@ Json lost_json(const Ledger& l) {
   return out;
 }
 
-}  // namespace
-
-Counts& Counts::operator+=(const Counts& o) {
-  packs += o.packs;
-  samples += o.samples;
-  tokens += o.tokens;
-  ledger += o.ledger;
-  for (const auto& [rank, n] : o.packs_by_rank) packs_by_rank[rank] += n;
-  for (const auto& [rank, d] : o.digest_by_rank) digest_by_rank[rank] += d;
-  return *this;
-}
-
-void put_counts(Json& out, const Job& job, const Counts& c) {
-  const std::uint64_t steps = packs_per_rank(c);
-  out["records"] = c.ledger.records_read;
-  out["samples"] = c.samples;
-  out["packs"] = c.packs;
-  out["packs_per_rank"] = steps;
-  out["steps"] = steps;
-  out["optimizer_steps"] = steps / job.deliver.packs_per_optimizer_step;
-  out["tokens"] = c.tokens;
-  out["fill"] = fill(job, c);
-  out["lost"] = lost_json(c.ledger);
-  out["repeated"] = c.ledger.samples_repeated;
-  out["truncated_tokens"] = c.ledger.tokens_truncated;
-  Json digest = Json::object();
-  for (const auto& [rank, d] : c.digest_by_rank) digest[std::to_string(rank)] = hex16(d);
-  out["digest"] = std::move(digest);
-  out["stream_digest"] = hex16(stream_digest(c));
-}
-
-std::uint64_t lost_in_all(const Ledger& l) {
-  return std::accumulate(l.records_lost.begin(), l.records_lost.end(), std::uint64_t{0}) +
-         std::accumulate(l.samples_lost.begin(), l.samples_lost.end(), std::uint64_t{0});
-}
-
-std::string loss_lines(const Counts& c) {
-  std::string out;
-  const Json lost = lost_json(c.ledger);
-  for (const auto& [reason, n] : lost.items()) {
-    if (n.get<std::uint64_t>() > 0) out += fmt::format("       lost: {} {}\n", n.dump(), reason);
-  }
-  if (c.ledger.tokens_truncated > 0)
-    out += fmt::format("       cut: {} tokens\n", c.ledger.tokens_truncated);
-  return out;
-}
-
-namespace {
-
 constexpr double kLossThatIsNoAccident = 0.01;
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-
-}  // namespace
-
-std::string loss_warnings(const Job& job, const Counts& c) {
-  const Ledger& l = c.ledger;
-  const auto over_long = static_cast<std::size_t>(SampleLoss::kOverLong);
-  std::string out;
-  const double samples = share(l.samples_lost[over_long], l.samples_made);
-  const double tokens = share(l.tokens_lost[over_long], l.tokens_made);
-  if (std::max(samples, tokens) > kLossThatIsNoAccident) {
-    out += fmt::format(
-        "packline: warning: {:.1f} % of the samples ({} of {}), {:.1f} % of the tokens, are longer "
-        "than "
-        "pack.capacity {} and were dropped; raise it, or set pack.over_long: truncate_right\n",
-        100 * samples, l.samples_lost[over_long], l.samples_made, 100 * tokens, job.pack.capacity);
-  }
-  if (const double cut = share(l.tokens_truncated, l.tokens_made); cut > kLossThatIsNoAccident) {
-    out += fmt::format(
-        "packline: warning: {:.1f} % of the tokens were cut off samples longer than pack.capacity "
-        "{}; "
-        "raise it to keep them\n",
-        100 * cut, job.pack.capacity);
-  }
-  const auto records =
-      std::accumulate(l.records_lost.begin(), l.records_lost.end(), std::uint64_t{0});
-  if (share(records, l.records_read) > kLossThatIsNoAccident) {
-    out += fmt::format(
-        "packline: warning: {:.1f} % of the records ({} of {}) could not be read or encoded; "
-        "`packline "
-        "run` writes each with its place and cause to the quarantine\n",
-        100 * share(records, l.records_read), records, l.records_read);
-  }
-  return out;
-}
-
-Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
-  Summary s;
-  std::map<std::uint64_t, Counts> epochs;
-  s.whole = ranks.size() == job.deliver.dp_size;
-  for (const RankProgress& r : ranks) {
-    add(s.total, r.dp_rank, r.progress.total);
-    for (const EpochTally& e : r.progress.epochs) add(epochs[e.epoch], r.dp_rank, e.tally);
-    s.whole = s.whole && r.progress.from == StreamPoint{} && r.progress.to.epoch >= job.epochs;
-  }
-  for (auto& [epoch, counts] : epochs) s.epochs.push_back({epoch, std::move(counts)});
-  return s;
-}
-
-namespace {
 
 // Whether every rank was handed all of this epoch and is past it.
 bool whole_epoch(const Job& job, std::uint64_t epoch, const std::vector<RankProgress>& ranks) {
@@ -191,6 +94,94 @@ Status check_epoch(const Job& job, const EpochCounts& e, const std::vector<RankP
 
 }  // namespace
 
+Counts& Counts::operator+=(const Counts& o) {
+  packs += o.packs;
+  samples += o.samples;
+  tokens += o.tokens;
+  ledger += o.ledger;
+  for (const auto& [rank, n] : o.packs_by_rank) packs_by_rank[rank] += n;
+  for (const auto& [rank, d] : o.digest_by_rank) digest_by_rank[rank] += d;
+  return *this;
+}
+
+void put_counts(Json& out, const Job& job, const Counts& c) {
+  const std::uint64_t steps = packs_per_rank(c);
+  out["records"] = c.ledger.records_read;
+  out["samples"] = c.samples;
+  out["packs"] = c.packs;
+  out["packs_per_rank"] = steps;
+  out["steps"] = steps;
+  out["optimizer_steps"] = steps / job.deliver.packs_per_optimizer_step;
+  out["tokens"] = c.tokens;
+  out["fill"] = fill(job, c);
+  out["lost"] = lost_json(c.ledger);
+  out["repeated"] = c.ledger.samples_repeated;
+  out["truncated_tokens"] = c.ledger.tokens_truncated;
+  Json digest = Json::object();
+  for (const auto& [rank, d] : c.digest_by_rank) digest[std::to_string(rank)] = hex16(d);
+  out["digest"] = std::move(digest);
+  out["stream_digest"] = hex16(stream_digest(c));
+}
+
+std::uint64_t lost_in_all(const Ledger& l) {
+  return l.records_lost_in_all() + l.samples_lost_in_all();
+}
+
+std::string loss_lines(const Counts& c) {
+  std::string out;
+  const Json lost = lost_json(c.ledger);
+  for (const auto& [reason, n] : lost.items()) {
+    if (n.get<std::uint64_t>() > 0) out += fmt::format("       lost: {} {}\n", n.dump(), reason);
+  }
+  if (c.ledger.tokens_truncated > 0)
+    out += fmt::format("       cut: {} tokens\n", c.ledger.tokens_truncated);
+  return out;
+}
+
+std::string loss_warnings(const Job& job, const Counts& c) {
+  const Ledger& l = c.ledger;
+  const auto over_long = static_cast<std::size_t>(SampleLoss::kOverLong);
+  std::string out;
+  const double samples = share(l.samples_lost[over_long], l.samples_made);
+  const double tokens = share(l.tokens_lost[over_long], l.tokens_made);
+  if (std::max(samples, tokens) > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the samples ({} of {}), {:.1f} % of the tokens, are longer "
+        "than "
+        "pack.capacity {} and were dropped; raise it, or set pack.over_long: truncate_right\n",
+        100 * samples, l.samples_lost[over_long], l.samples_made, 100 * tokens, job.pack.capacity);
+  }
+  if (const double cut = share(l.tokens_truncated, l.tokens_made); cut > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the tokens were cut off samples longer than pack.capacity "
+        "{}; "
+        "raise it to keep them\n",
+        100 * cut, job.pack.capacity);
+  }
+  const std::uint64_t records = l.records_lost_in_all();
+  if (share(records, l.records_read) > kLossThatIsNoAccident) {
+    out += fmt::format(
+        "packline: warning: {:.1f} % of the records ({} of {}) could not be read or encoded; "
+        "`packline "
+        "run` writes each with its place and cause to the quarantine\n",
+        100 * share(records, l.records_read), records, l.records_read);
+  }
+  return out;
+}
+
+Summary summarise(const Job& job, const std::vector<RankProgress>& ranks) {
+  Summary s;
+  std::map<std::uint64_t, Counts> epochs;
+  s.whole = ranks.size() == job.deliver.dp_size;
+  for (const RankProgress& r : ranks) {
+    add(s.total, r.dp_rank, r.progress.total);
+    for (const EpochTally& e : r.progress.epochs) add(epochs[e.epoch], r.dp_rank, e.tally);
+    s.whole = s.whole && r.progress.from == StreamPoint{} && r.progress.to.epoch >= job.epochs;
+  }
+  for (auto& [epoch, counts] : epochs) s.epochs.push_back({epoch, std::move(counts)});
+  return s;
+}
+
 Status check_epochs(const Job& job, const std::vector<RankProgress>& ranks) {
   for (const EpochCounts& e : summarise(job, ranks).epochs) {
     if (!whole_epoch(job, e.epoch, ranks)) continue;
@@ -216,7 +207,7 @@ std::string summary_json(const Job& job, const Summary& s) {
     epochs.push_back(std::move(j));
   }
   out["per_epoch"] = std::move(epochs);
-  return out.dump(2) + "\n";
+  return dump_json(out, 2) + "\n";
 }
 
 std::string summary_text(const Job& job, const Summary& s) {

@@ -49,7 +49,7 @@ struct Summary {
   std::string quarantine;  // folder
 };
 
-// Puts together what the ranks told. `epochs` = the job's, to know whether it is whole.
+// Puts together what the ranks told; the job's dp_size and epochs say whether that is all of it.
 Summary summarise(const Job& job, const std::vector<RankProgress>& ranks);
 
 // Laws L3 and L4 in every epoch that all ranks were handed whole: equal packs on every rank, the

@@ -10,6 +10,7 @@
 #include "launcher/run_folder.h"
 #include "lib/delivery/digest.h"
 #include "lib/sample/samples.h"
+#include "lib/telemetry/json_dump.h"
 #include "lib/wire/codec.h"
 
 namespace packline {
@@ -17,15 +18,32 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The base address of the rank's sink: from the line in PACKLINE_LINE, or the job's own `line`. An
-// empty text: there is no line to join.
-Result<std::string> sink_address(const Job& job, std::uint32_t dp_rank) {
-  std::vector<std::string> sinks = job.line.sinks;
-  if (sinks.empty() && getenv("PACKLINE_LINE") != nullptr) {
-    const Result<LineFile> line = read_line_file(getenv("PACKLINE_LINE"));
-    if (!line) return tl::unexpected(line.error());
-    sinks = line->sinks;
+// The base addresses of the sinks of the line in PACKLINE_LINE, whose command this is; none without
+// it. Only with `join` those of a line that somebody else trains on: its rank would be fenced.
+Result<std::vector<std::string>> sinks_to_join(const Job& job, bool join) {
+  std::string file;
+  if (const char* ours = getenv("PACKLINE_LINE")) {
+    file = ours;
+  } else if (!join) {
+    return std::vector<std::string>();
+  } else if (!job.line.sinks.empty()) {
+    return job.line.sinks;
+  } else if (file = find_line(job); file.empty()) {
+    return fail(ExitCode::kUnreachable,
+                fmt::format("--join: no line runs this job on this host ({}/run.json names none), "
+                            "and the job file has no line.sinks",
+                            job.state));
   }
+  Result<LineFile> line = read_line_file(file);
+  if (!line) return tl::unexpected(line.error());
+  return std::move(line->sinks);
+}
+
+// The base address of the rank's sink; an empty text: there is no line to join.
+Result<std::string> sink_address(const Job& job, std::uint32_t dp_rank, bool join) {
+  const Result<std::vector<std::string>> told = sinks_to_join(job, join);
+  if (!told) return tl::unexpected(told.error());
+  const std::vector<std::string>& sinks = *told;
   if (sinks.empty()) return std::string();
   if (dp_rank >= sinks.size()) {
     return fail(ExitCode::kWrongJob, fmt::format("--dp-rank {}: the line has {} sinks, 0 to {}",
@@ -47,7 +65,7 @@ Json pack_json(std::uint64_t step, const Pack& p, const Samples& s) {
 int tail_on_private_line(const TailCommand& c) {
   RunCommand run;
   run.job = c.job;
-  run.quiet = true;
+  run.on_private_line = true;
   run.command = {sibling_executable("packline"),
                  "tail",
                  c.job.file,
@@ -57,6 +75,8 @@ int tail_on_private_line(const TailCommand& c) {
                  std::to_string(c.steps),
                  "--format",
                  c.jsonl ? "jsonl" : "summary",
+                 "--log-format",
+                 std::string(name_of(c.job.log_format)),
                  "--private"};
   for (const std::string& s : c.job.sets) run.command.insert(run.command.end(), {"--set", s});
   return run_command(run);
@@ -75,7 +95,7 @@ int report_exit(const Exit& e) {
 int tail_command(const TailCommand& c) {
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
-  const Result<std::string> sink = sink_address(job, c.dp_rank);
+  const Result<std::string> sink = sink_address(job, c.dp_rank, c.join);
   if (!sink) return complain(sink.error());
   if (sink->empty()) {
     if (c.dp_rank < job.deliver.dp_size) return tail_on_private_line(c);
@@ -83,6 +103,7 @@ int tail_command(const TailCommand& c) {
                                                       c.dp_rank, job.deliver.dp_size)});
   }
   Signals signals;
+  log::configure(c.job.log_format, {job.name, "packline"});
   auto client = ClientLoop::open(job, {c.dp_rank, 0, *sink, !c.on_private_line});
   if (!client) return complain(client.error());
   std::uint64_t step = 0;
@@ -94,7 +115,7 @@ int tail_command(const TailCommand& c) {
       return false;
     }
     if (c.jsonl) {
-      fmt::print("{}\n", pack_json(step, p, *s).dump());
+      fmt::print("{}\n", dump_json(pack_json(step, p, *s)));
     } else {
       fmt::print(
           "step {}  epoch {}  window {}  samples {}  tokens {}  fill {:.2f} %  lengths [{}]\n",
@@ -112,11 +133,12 @@ int tail_command(const TailCommand& c) {
 int consume_command(const ConsumeCommand& c) {
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
-  const Result<std::string> sink = sink_address(job, c.dp_rank);
+  const Result<std::string> sink = sink_address(job, c.dp_rank, false);
   if (!sink) return complain(sink.error());
   if (sink->empty())
     return complain({ExitCode::kWrongJob, "no line to join: PACKLINE_LINE is not set"});
   Signals signals;
+  log::configure(c.job.log_format, {job.name, "packline"});
   auto client = ClientLoop::open(job, {c.dp_rank, c.peer, *sink, true});
   if (!client) return complain(client.error());
   std::string trouble;

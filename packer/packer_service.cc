@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "lib/config/addresses.h"
 #include "lib/config/adopt.h"
 #include "lib/transport/clock.h"
-#include "lib/transport/endpoint.h"
 #include "lib/wire/codec.h"
 
 namespace packline {
@@ -14,8 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kTurn = 50ms;
-constexpr Duration kLastWords = 500ms;
 constexpr Duration kOutletIdle = 60s;  // a sink that moved away is forgotten after this
 constexpr int kWindowsATurn = 8;       // then notices and the clock get their turn
 
@@ -40,7 +38,8 @@ Result<std::unique_ptr<PackerService>> PackerService::open(Job job, const Packer
 }
 
 Status PackerService::connect(const PackerOptions& options) {
-  auto windows = Socket::pull_connect(context_, ports_of(job_.line.producers, kDataPort));
+  auto windows = Socket::pull_connect(context_, ports_of(job_.line.producers, kDataPort),
+                                      SocketOptions::windows());
   if (!windows) return tl::unexpected(windows.error());
   auto notices = Socket::sub_connect(context_, ports_of(job_.line.producers, kNoticesPort));
   if (!notices) return tl::unexpected(notices.error());
@@ -69,7 +68,7 @@ Exit PackerService::run(Signals& signals) {
     // What is congested wakes the loop when it can be written; until then no window does.
     loop_.wake_when_readable(windows_id_, machine_ && !congested(t));
     for (const auto& [endpoint, o] : outlets_) loop_.wake_when_writable(o.id, o.way.congested(t));
-    loop_.wait(std::min(t + kTurn, std::max(t, publish_at_)));
+    loop_.wait(std::min(t + kTurn, publish_at_));
   }
 }
 
@@ -92,14 +91,12 @@ void PackerService::turn(Instant t) {
 
 void PackerService::take_notices(Instant t) {
   while (auto in = notices_->receive()) {
-    Result<Message> m = decode(in->frames);
-    if (!m || !std::holds_alternative<Notice>(*m)) {
-      ++bad_messages_;
-      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer,
-                        m ? std::string(type_of(*m)) : m.error().text);
+    const Result<Notice> decoded = decode_as<Notice>(in->frames);
+    if (!decoded) {
+      bad_.drop("notice", in->peer, decoded.error(), t);
       continue;
     }
-    const Notice& n = std::get<Notice>(*m);
+    const Notice& n = *decoded;
     if (!machine_) {
       const std::string whom = fmt::format("producer {}", n.producer);
       if (Status ok = adopt_identity(job_, n.identity, n.envelope.job, whom); !ok) {
@@ -125,14 +122,12 @@ void PackerService::take_notices(Instant t) {
 bool PackerService::take_window(Instant t) {
   auto in = windows_->receive();
   if (!in) return false;
-  Result<Message> m = decode(in->frames);
-  if (!m || !std::holds_alternative<Window>(*m)) {
-    ++bad_messages_;
-    log::warning_once(limit_, "bad_window", t, "dropped what is no window, from {}: {}", in->peer,
-                      m ? std::string(type_of(*m)) : m.error().text);
+  const Result<Window> w = decode_as<Window>(in->frames);
+  if (!w) {
+    bad_.drop("window", in->peer, w.error(), t);
     return true;
   }
-  auto slices = machine_->on_window(std::get<Window>(*m), t);
+  auto slices = machine_->on_window(*w, t);
   if (!slices) {
     log::warning_once(limit_, "refused_window", t, "refused a window from {}: {}", in->peer,
                       slices.error().text);
@@ -198,7 +193,7 @@ void PackerService::publish_status(Instant t) {
   if (!machine_) {
     status_.publish("waiting", holds,
                     {{"a notice", fmt::format("producers at {}", job_.line.producers.front()),
-                      static_cast<std::uint64_t>(to_ms(t - started_))}},
+                      elapsed_ms(started_, t)}},
                     {}, t);
     return;
   }
@@ -210,7 +205,7 @@ void PackerService::publish_status(Instant t) {
                    {"slices_dropped", slices_dropped_},
                    {"refused_other_job", c.refused_other_job},
                    {"refused_bad", c.refused_bad},
-                   {"bad_messages", bad_messages_}},
+                   {"bad_messages", bad_.count()}},
                   t);
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/app/process.h"
 #include "lib/app/role_status.h"
+#include "lib/app/service.h"
 #include "lib/config/job.h"
 #include "lib/delivery/role.h"
 #include "lib/telemetry/log.h"
@@ -56,10 +57,10 @@ class PackerService {
   Loop::Id windows_id_ = 0;
   RoleStatus status_;
   log::Limit limit_{std::chrono::seconds(10)};
+  BadMessages bad_{limit_};
   std::optional<Packer> machine_;  // once the job is known
   std::optional<Exit> failed_;
   Instant started_;
-  std::uint64_t bad_messages_ = 0;
   std::uint64_t slices_dropped_ = 0;
   Instant publish_at_{};
 };

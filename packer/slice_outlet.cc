@@ -28,7 +28,7 @@ bool SliceOutlet::congested(Instant now) const {
 std::uint64_t SliceOutlet::flush(Instant now) {
   while (!queue_.empty() && socket_.send(queue_.front()) == Sent::kSent) {
     queue_.pop_front();
-    blocked_since_.reset();
+    blocked_since_ = queue_.empty() ? std::nullopt : std::optional(now);
   }
   if (queue_.empty() || !blocked_since_ || now - *blocked_since_ <= kPatience) return 0;
   const std::uint64_t dropped = queue_.size();

@@ -33,7 +33,8 @@ class SliceOutlet {
  private:
   Socket socket_;
   std::deque<std::vector<Buffer>> queue_;
-  std::optional<Instant> blocked_since_;
+  std::optional<Instant>
+      blocked_since_;  // while something waits; a slice that went through is news
   Instant used_{};
 };
 

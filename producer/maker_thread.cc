@@ -1,6 +1,9 @@
 #include "producer/maker_thread.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace packline {
@@ -47,6 +50,24 @@ std::uint64_t MakerThread::quarantine_unwritten() const {
   return unwritten_;
 }
 
+// An exception, such as memory that ran out, would end the process without a word.
+MakerThread::Made MakerThread::serve(const ReadRequest& request) {
+  try {
+    std::vector<Loss> losses;
+    Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
+    if (!made.window) return made;
+    if (Status ok = quarantine_.write(*made.window, losses); !ok)
+      made.quarantine_trouble = ok.error();
+    return made;
+  } catch (const std::exception& e) {
+    return {request.ticket,
+            fail(ExitCode::kBug,
+                 fmt::format("window {} of lane {}, epoch {}: making it failed: {}",
+                             request.place.index, request.lane, request.place.epoch, e.what())),
+            std::nullopt};
+  }
+}
+
 void MakerThread::work() {
   while (true) {
     ReadRequest request;
@@ -57,12 +78,7 @@ void MakerThread::work() {
       request = requests_.front();
       requests_.pop_front();
     }
-    std::vector<Loss> losses;
-    Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
-    if (made.window) {
-      if (Status ok = quarantine_.write(*made.window, losses); !ok)
-        made.quarantine_trouble = ok.error();
-    }
+    Made made = serve(request);
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return;

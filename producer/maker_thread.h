@@ -44,6 +44,7 @@ class MakerThread {
 
  private:
   void work();
+  Made serve(const ReadRequest& request);
 
   std::unique_ptr<WindowMaker> maker_;
   Quarantine quarantine_;  // used by the thread

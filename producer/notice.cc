@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/hash/xxh3.h"
 #include "producer/producer.h"
 
 namespace packline {
 namespace {
 
 constexpr std::size_t kSentTold = 64;
+constexpr std::size_t kRefusedTold = 64;  // lanes whose refusal is told with its sentence
+constexpr std::size_t kRefusedBytes = 512;
 
-std::uint64_t since(Instant then, Instant now) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(now - then)));
+// A sentence may quote what came from outside; positions in it are printable (lib/windows).
+std::string cut(const std::string& text) {
+  return text.size() <= kRefusedBytes ? text : text.substr(0, kRefusedBytes) + "...";
 }
 
 }  // namespace
@@ -48,7 +52,8 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
   n.finished = state_ != ProducerState::kActive && (!exit_ || exit_->code == ExitCode::kDone);
   n.packers = packers_connected;
   // At least 1 while one waits: 0 says that none does.
-  if (unsent_since_) n.unsent_ms = std::max<std::uint64_t>(1, since(*unsent_since_, now));
+  if (unsent_since_) n.unsent_ms = std::max<std::uint64_t>(1, elapsed_ms(*unsent_since_, now));
+  std::size_t refused = 0;
   for (const auto& [lane, l] : lanes_) {
     LaneNotice ln;
     ln.lane = lane;
@@ -56,17 +61,21 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
     if (l.head) std::tie(ln.epoch, ln.index) = std::tie(l.head->epoch, l.head->index);
     ln.held = static_cast<std::uint32_t>(l.held.size());
     ln.reading = l.ticket != 0 && l.asked;
-    if (ln.reading) ln.reading_ms = since(l.reading_since, now);
-    n.lanes.push_back(ln);
+    if (ln.reading) ln.reading_ms = elapsed_ms(l.reading_since, now);
+    if (!l.refused.empty()) {
+      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused)};
+    }
+    n.lanes.push_back(std::move(ln));
   }
-  for (const Leases::Lease& l : leases_.oldest(SIZE_MAX)) {
+  for (const Leases::Lease& l : leases_.oldest()) {
     if (n.sent.size() == kSentTold) break;
     if (on_its_way(l))
-      n.sent.push_back({l.key, l.dp_rank, since(l.sent, now), l.tries, since(now, l.until)});
+      n.sent.push_back(
+          {l.key, l.dp_rank, elapsed_ms(l.sent, now), l.tries, elapsed_ms(now, l.until)});
   }
   n.identity = settings_.identity;
   n.slowest_rank = slowest_rank();
-  if (n.slowest_rank) n.slowest_silent_ms = since(reports_.all().at(*n.slowest_rank).at, now);
+  if (n.slowest_rank) n.slowest_silent_ms = elapsed_ms(reports_.all().at(*n.slowest_rank).at, now);
   return n;
 }
 
@@ -77,13 +86,14 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
     const auto it = reports_.all().find(rank);
     const std::string sink = fmt::format("sink {}", rank);
     if (it == reports_.all().end()) {
-      waits.push_back({"its first report", sink, since(started_, now)});
+      waits.push_back({"its first report", sink, elapsed_ms(started_, now)});
     } else if (state_ == ProducerState::kFinished) {
-      if (!it->second.report.bye) waits.push_back({"its goodbye", sink, since(finished_at_, now)});
+      if (!it->second.report.bye)
+        waits.push_back({"its goodbye", sink, elapsed_ms(finished_at_, now)});
     } else if (now - it->second.at > settings_.times.silent) {
-      waits.push_back({"a report", sink, since(it->second.at, now)});
+      waits.push_back({"a report", sink, elapsed_ms(it->second.at, now)});
     } else if (it->second.report.lanes.empty()) {
-      waits.push_back({"its trainer to subscribe", sink, since(started_, now)});
+      waits.push_back({"its trainer to subscribe", sink, elapsed_ms(started_, now)});
     }
   }
   if (unsent_since_)
@@ -91,11 +101,17 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
                      packers_connected == 0
                          ? std::string("packers (none is connected: start one)")
                          : fmt::format("packers ({} connected, all busy)", packers_connected),
-                     since(*unsent_since_, now)});
+                     elapsed_ms(*unsent_since_, now)});
+  for (const auto& [lane, l] : lanes_) {
+    if (l.refused.empty()) continue;
+    waits.push_back({fmt::format("a cursor that it can read in lane {} ({})", lane, cut(l.refused)),
+                     fmt::format("sink {}", *reports_.slowest_in(lane)),
+                     elapsed_ms(l.reading_since, now)});
+  }
   const auto slowest = slowest_rank();
   if (full_since_ && slowest)
     waits.push_back({"its trainer to take packs: all credit is used",
-                     fmt::format("sink {}", *slowest), since(*full_since_, now), true});
+                     fmt::format("sink {}", *slowest), elapsed_ms(*full_since_, now), true});
   return waits;
 }
 

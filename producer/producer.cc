@@ -19,7 +19,7 @@ std::string_view name_of(ProducerState s) {
     case ProducerState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Producer::Producer(ProducerSettings settings, Instant now)
@@ -48,7 +48,7 @@ bool Producer::admits(const Report& r) {
   const bool whole =
       r.lanes.empty() || (told.size() == lanes_.size() && told.size() == r.lanes.size());
   if (r.dp_rank >= settings_.job.dp_size || !whole) {
-    ++counters_.refused_bad_rank;
+    ++counters_.refused_bad;
     return false;
   }
   return true;
@@ -96,6 +96,10 @@ void Producer::plan_lane(std::uint32_t lane, Lane& l) {
   if (!slowest) return;
   const Place& base = *RankReports::place_of(reports_.all().at(*slowest).report, lane);
   const Key key{base.epoch, base.index};
+  if (l.base != base) {
+    l.base = base;
+    l.refused.clear();
+  }
   if (!reaches(l, base)) {
     counters_.seeks += l.head.has_value();
     l.held.clear();
@@ -104,7 +108,7 @@ void Producer::plan_lane(std::uint32_t lane, Lane& l) {
   }
   l.held.erase(l.held.begin(), l.held.lower_bound(key));
   leases_.drop_below({lane, base.epoch, base.index});
-  if (l.held.size() < settings_.window_credit && l.ticket == 0 &&
+  if (l.held.size() < settings_.window_credit && l.ticket == 0 && l.refused.empty() &&
       l.head->epoch < settings_.job.epochs) {
     l.ticket = next_ticket_++;
     l.asked = false;
@@ -150,6 +154,18 @@ bool Producer::on_window(std::uint64_t ticket, Window w, Instant now) {
   PL_CHECK(l.held.size() <= settings_.window_credit);
   ++counters_.windows_closed;
   plan(now);
+  return true;
+}
+
+// A position comes from whoever can subscribe: it must not be able to end the line. P2 decides
+// again as soon as the base is another one.
+bool Producer::on_refused(std::uint64_t ticket, std::string text) {
+  if (!wanted(ticket)) return false;
+  Lane& l =
+      std::ranges::find(lanes_, ticket, [](const auto& e) { return e.second.ticket; })->second;
+  l.ticket = 0;
+  l.refused = text.empty() ? "the place is none of this job's" : std::move(text);
+  ++counters_.places_refused;
   return true;
 }
 

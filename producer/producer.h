@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/instant.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/leases.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/role.h"
@@ -23,9 +24,9 @@ struct ProducerSettings {
   std::uint32_t index = 0;
   std::uint32_t producers = 1;  // owns the lanes with lane % producers == index
   JobShape job;
-  std::uint32_t window_credit = 4;                            // windows held a lane, at most
-  std::uint64_t session = 0;                                  // of this life; random
-  std::vector<std::pair<std::string, std::string>> identity;  // of the job; notices carry it
+  std::uint32_t window_credit = 4;  // windows held a lane, at most
+  std::uint64_t session = 0;        // of this life; random
+  Identity identity;                // of the job; notices carry it
   DeliveryTimes times;
 };
 
@@ -52,9 +53,10 @@ struct ProducerCounters {
   std::uint64_t reports_stale = 0;       // ignored: an older one, or of a life that was replaced
   std::uint64_t refused_other_job = 0;
   std::uint64_t refused_other_dp_size = 0;
-  std::uint64_t refused_bad_rank = 0;  // a dp_rank beyond dp_size, or places of lanes not ours
-  std::uint64_t seeks = 0;             // a rank wanted something that was not held: back or ahead
-  std::uint64_t reads_dropped = 0;     // windows made for a place that nobody wants any more
+  std::uint64_t refused_bad = 0;     // a dp_rank beyond dp_size, or places of lanes not ours
+  std::uint64_t seeks = 0;           // a rank wanted something that was not held: back or ahead
+  std::uint64_t reads_dropped = 0;   // windows made for a place that nobody wants any more
+  std::uint64_t places_refused = 0;  // reads of a place that is none of this job's
 };
 
 // The producer's part of the delivery protocol (docs/delivery.md, rules P1 to P5): which window to
@@ -79,6 +81,11 @@ class Producer {
   // The window of a ReadRequest; `to` and `envelope` need not be set. False when nobody wants it
   // any more. CHECKs that it is the window that was asked for.
   bool on_window(std::uint64_t ticket, Window w, Instant now);
+
+  // The window of a ReadRequest cannot be made, because its place is none of this job's: a cursor
+  // was changed by hand. The lane stays unread until its base changes; notices say why, so that the
+  // sink of the rank that wants it can tell. False when nobody wants it any more.
+  bool on_refused(std::uint64_t ticket, std::string text);
 
   // P4: gives try_send each window that some sink lacks, lowest first, with `to` set, and starts
   // the leases where it returned true. False = no packer can be written now: it stops there, starts
@@ -107,6 +114,8 @@ class Producer {
     std::uint64_t ticket = 0;   // of the read that is wanted; 0 = none
     bool asked = false;         // that read was handed out by take_reads
     Instant reading_since{};
+    std::optional<Place> base;  // the lowest that a rank wants; none before the first report
+    std::string refused;  // why the head cannot be read, as long as the base is this; "" = can
   };
 
   bool admits(const Report& r);

@@ -2,24 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "lib/config/addresses.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
-#include "lib/transport/endpoint.h"
-#include "lib/wire/codec.h"
 
 namespace packline {
-namespace {
-
-using namespace std::chrono_literals;
-
-// How long the loop sleeps at most: leases end and machines tick at this grain.
-constexpr Duration kTurn = 50ms;
-// What a producer that is told to end may still write of what it has sent.
-constexpr Duration kLastWords = 500ms;
-
-}  // namespace
-
 ProducerService::ProducerService(Job job, const ProducerOptions& options)
     : job_(std::move(job)),
       options_(options),
@@ -47,7 +35,8 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
 
 Status ProducerService::bind() {
   const std::string& base = job_.line.producers[options_.index];
-  auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any));
+  auto windows = Socket::push_bind(context_, bind_address(base, kDataPort, job_.line.bind_any),
+                                   SocketOptions::windows());
   if (!windows) return tl::unexpected(windows.error());
   auto reports = Socket::pull_bind(context_, bind_address(base, kReportsPort, job_.line.bind_any),
                                    SocketOptions::state());
@@ -68,6 +57,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.job = job_.shape();
   settings.window_credit = job_.deliver.window_credit;
   settings.session = session_;
+  settings.identity = job_.identity;
   settings.times = job_.deliver.times;
   machine_.emplace(settings, now());
   maker_.emplace(std::move(maker), Quarantine(job_), [this] { wake_.signal(); });
@@ -102,30 +92,34 @@ void ProducerService::turn(Instant t) {
   machine_->tick(t);
   maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
   for (const ReadRequest& r : machine_->take_reads(t)) maker_->ask(r);
-  machine_->dispatch(t,
-                     [this](const Window& w) { return windows_->send(encode(w)) == Sent::kSent; });
+  machine_->dispatch(t, [this](const Window& w) { return send(w); });
   if (t >= publish_at_) publish(t);
+}
+
+// A window that no packer takes is tried again each turn, and encoded once.
+bool ProducerService::send(const Window& w) {
+  if (!blocked_ || blocked_->key != w.key || blocked_->before != w.before || blocked_->to != w.to)
+    blocked_ = Blocked{w.key, w.before, w.to, encode(w)};
+  if (windows_->send(blocked_->frames) != Sent::kSent) return false;
+  blocked_.reset();
+  return true;
 }
 
 void ProducerService::take_reports(Instant t) {
   while (auto in = reports_->receive()) {
-    Result<Message> m = decode(in->frames);
-    if (m && std::holds_alternative<Report>(*m)) {
-      const Report& r = std::get<Report>(*m);
-      if (r.envelope.job != job_.fingerprint) {
-        log::warning_once(
-            limit_, "other_job", t,
-            "refused a report of sink {} from {}: it serves another job ({:016x}, this "
-            "producer's is {:016x}); give every process the same job and data, or start "
-            "the whole line again",
-            r.dp_rank, in->peer, r.envelope.job, job_.fingerprint);
-      }
-      machine_->on_report(r, t);
+    const Result<Report> r = decode_as<Report>(in->frames);
+    if (!r) {
+      bad_.drop("report", in->peer, r.error(), t);
       continue;
     }
-    ++bad_messages_;
-    log::warning_once(limit_, "bad_report", t, "dropped what is no report, from {}: {}", in->peer,
-                      m ? std::string(type_of(*m)) : m.error().text);
+    if (r->envelope.job != job_.fingerprint) {
+      log::warning_once(limit_, "other_job", t,
+                        "refused a report of sink {} from {}: it serves another job ({:016x}, this "
+                        "producer's is {:016x}); give every process the same job and data, or "
+                        "start the whole line again",
+                        r->dp_rank, in->peer, r->envelope.job, job_.fingerprint);
+    }
+    machine_->on_report(*r, t);
   }
 }
 
@@ -134,9 +128,7 @@ void ProducerService::take_windows(Instant t) {
   while (auto made = maker_->take()) {
     if (made->quarantine_trouble) log::warning("{}", made->quarantine_trouble->text);
     if (!made->window) {
-      // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
-      if (machine_->wanted(made->ticket))
-        failed_ = Exit{made->window.error().code, made->window.error().text};
+      take_trouble(made->ticket, made->window.error(), t);
       continue;
     }
     ClosedWindow& c = *made->window;
@@ -152,11 +144,23 @@ void ProducerService::take_windows(Instant t) {
   }
 }
 
+// A place that is none of this job's comes from some rank's cursor: that rank is told. All else is
+// the data's or this program's, and ends the line.
+void ProducerService::take_trouble(std::uint64_t ticket, const Error& error, Instant t) {
+  // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
+  if (!machine_->wanted(ticket)) return;
+  if (error.code != ExitCode::kWrongJob) {
+    failed_ = Exit{error.code, error.text};
+    return;
+  }
+  log::warning_once(limit_, "refused_place", t, "refused what a trainer rank wants: {}",
+                    error.text);
+  machine_->on_refused(ticket, error.text);
+}
+
 void ProducerService::publish(Instant t) {
   publish_at_ = t + job_.deliver.times.report;
-  Notice notice = machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t);
-  notice.identity = job_.identity;
-  notices_->send(encode(notice));
+  notices_->send(encode(machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t)));
   publish_status(t);
 }
 
@@ -174,10 +178,11 @@ void ProducerService::publish_status(Instant t) {
                    {"reports_stale", c.reports_stale},
                    {"refused_other_job", c.refused_other_job},
                    {"refused_other_dp_size", c.refused_other_dp_size},
-                   {"refused_bad_rank", c.refused_bad_rank},
+                   {"refused_bad", c.refused_bad},
                    {"seeks", c.seeks},
                    {"reads_dropped", c.reads_dropped},
-                   {"bad_messages", bad_messages_},
+                   {"places_refused", c.places_refused},
+                   {"bad_messages", bad_.count()},
                    {"quarantine_unwritten", maker_->quarantine_unwritten()}},
                   t);
 }

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/app/process.h"
 #include "lib/app/role_status.h"
+#include "lib/app/service.h"
 #include "lib/base/result.h"
 #include "lib/config/job.h"
 #include "lib/delivery/role.h"
@@ -16,6 +18,7 @@
 #include "lib/transport/loop.h"
 #include "lib/transport/socket.h"
 #include "lib/transport/wake.h"
+#include "lib/wire/codec.h"
 #include "producer/maker_thread.h"
 #include "producer/producer.h"
 
@@ -41,10 +44,20 @@ class ProducerService {
   Status bind();
   void start(std::unique_ptr<WindowMaker> maker);
   void turn(Instant t);
+  bool send(const Window& w);
   void take_reports(Instant t);
   void take_windows(Instant t);
+  void take_trouble(std::uint64_t ticket, const Error& error, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);
+
+  // The window that no packer could take, ready to be sent.
+  struct Blocked {
+    WindowKey key;
+    std::string before;
+    std::vector<Destination> to;
+    Frames frames;
+  };
 
   Job job_;
   ProducerOptions options_;
@@ -57,10 +70,11 @@ class ProducerService {
   Loop::Id windows_id_ = 0;
   RoleStatus status_;
   log::Limit limit_{std::chrono::seconds(10)};
+  BadMessages bad_{limit_};
   std::optional<Producer> machine_;
+  std::optional<Blocked> blocked_;
   std::optional<MakerThread> maker_;
   std::optional<Exit> failed_;  // the data or the disk made going on impossible
-  std::uint64_t bad_messages_ = 0;
   Instant publish_at_{};
 };
 

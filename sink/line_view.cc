@@ -102,12 +102,13 @@ std::string LineView::about(const WindowKey& key, std::uint32_t lanes, Instant n
         window_credit_, *n.slowest_rank, at, silent);
   }
   const bool this_one = std::tie(key.epoch, key.index) == std::tie(lane->epoch, lane->index);
+  const std::string which = this_one ? "it" : fmt::format("window {} of that lane", head);
+  if (lane->refused)
+    return fmt::format("{} cannot make {}, for some rank wants it at a place of no such job: {}",
+                       who, which, lane->refused->text);
   if (lane->reading)
-    return fmt::format("{} has been making {} for {}", who,
-                       this_one ? "it" : fmt::format("window {} of that lane", head),
-                       age(lane->reading_ms, old));
-  return fmt::format("{} is about to make {}", who,
-                     this_one ? "it" : fmt::format("window {} of that lane", head));
+    return fmt::format("{} has been making {} for {}", who, which, age(lane->reading_ms, old));
+  return fmt::format("{} is about to make {}", who, which);
 }
 
 }  // namespace packline

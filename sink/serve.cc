@@ -121,8 +121,8 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
 // How many packs a window has is not known before it is here, so this is not seen when it is asked.
 void Sink::refuse_pack(const Peer& p, const StreamPoint& wanted, std::uint32_t packs) {
   ++counters_.refused_bad;
-  tell_error(
-      p, ErrorReason::kOtherJob,
+  send_error(
+      p.address, *p.session, ErrorReason::kOtherJob,
       fmt::format("sink {}: the cursor stands at pack {} of window {} of epoch {}, which has {} "
                   "packs: the checkpoint was cut or changed by hand, go on from another",
                   settings_.dp_rank, wanted.pack, wanted.window, wanted.epoch, packs));
@@ -180,7 +180,7 @@ void Sink::tell_waiting(Peer& p, Instant now) {
   Waiting w;
   w.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
   w.session = *p.session;
-  w.since_ms = static_cast<std::uint64_t>(to_ms(now - *p.starving_since));
+  w.since_ms = elapsed_ms(*p.starving_since, now);
   w.text = missing(p.want, now);
   outputs_.push_back(ToTrainer{p.address, std::move(w)});
 }

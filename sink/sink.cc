@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lib/base/check.h"
+#include "lib/hash/xxh3.h"
+
 namespace packline {
 
 std::string_view name_of(SinkState s) {
@@ -18,7 +21,7 @@ std::string_view name_of(SinkState s) {
     case SinkState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Sink::Sink(SinkSettings settings, Instant now)
@@ -31,11 +34,11 @@ Sink::Sink(SinkSettings settings, Instant now)
   for (Peer& p : peers_) p.contact = now;
 }
 
-void Sink::refuse(const std::string& address, const Subscribe& s, ErrorReason why,
-                  std::string text) {
+void Sink::send_error(const std::string& address, const TrainerSession& to, ErrorReason why,
+                      std::string text) {
   ErrorMessage e;
   e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
-  e.session = s.session;
+  e.session = to;
   e.reason = why;
   e.text = std::move(text);
   outputs_.push_back(ToTrainer{address, std::move(e)});
@@ -46,7 +49,7 @@ bool Sink::admits(const std::string& address, const Subscribe& s) {
   const JobShape& job = settings_.job;
   const auto no = [&](std::uint64_t& counter, ErrorReason why, std::string text) {
     ++counter;
-    refuse(address, s, why, std::move(text));
+    send_error(address, s.session, why, std::move(text));
     return false;
   };
   const std::string me = fmt::format("sink {}", settings_.dp_rank);
@@ -101,8 +104,8 @@ bool Sink::takes_over(const std::string& address, Peer& p, const Subscribe& s, I
   const bool present = now - p.heard <= settings_.times.silent;
   if (p.was_replaced(s.session) || (lower && present)) {
     ++counters_.sessions_fenced;
-    refuse(
-        address, s, ErrorReason::kFenced,
+    send_error(
+        address, s.session, ErrorReason::kFenced,
         fmt::format("sink {}: a newer start of this trainer rank has taken over; this one gets no "
                     "more packs",
                     settings_.dp_rank));
@@ -175,7 +178,7 @@ void Sink::refuse_misfits() {
       if (s == nullptr || s->before == place.position) continue;
       shelf_.drop(key);
       ++counters_.slices_misfit;
-      tell_error(p, ErrorReason::kOtherJob,
+      send_error(p.address, *p.session, ErrorReason::kOtherJob,
                  fmt::format(
                      "sink {}: the cursor's position in lane {} (window {} of it, epoch {}) is not "
                      "where the line made that window: a checkpoint was changed by hand, or the "
@@ -185,13 +188,22 @@ void Sink::refuse_misfits() {
   }
 }
 
-void Sink::tell_error(const Peer& p, ErrorReason why, std::string text) {
-  ErrorMessage e;
-  e.envelope = {settings_.job.fingerprint, settings_.job.dp_size};
-  e.session = *p.session;
-  e.reason = why;
-  e.text = std::move(text);
-  outputs_.push_back(ToTrainer{p.address, std::move(e)});
+// P3: what a producer cannot read is told to every rank that wants exactly that.
+void Sink::refuse_unreadable(const Notice& n, Instant now) {
+  for (const LaneNotice& lane : n.lanes) {
+    if (!lane.refused || lane.lane >= settings_.job.lanes) continue;
+    for (const Peer& p : peers_) {
+      if (!p.session || now - p.heard > settings_.times.silent) continue;
+      const Place& place = p.want.lanes[lane.lane];
+      if (std::tie(place.epoch, place.index) != std::tie(lane.epoch, lane.index) ||
+          xxh3(place.position) != lane.refused->position_hash)
+        continue;
+      ++counters_.refused_bad;
+      send_error(p.address, *p.session, ErrorReason::kOtherJob,
+                 fmt::format("sink {}: producer {} cannot read where the cursor stands: {}",
+                             settings_.dp_rank, n.producer, lane.refused->text));
+    }
+  }
 }
 
 // S4: nobody waits for windows without packs; if they held credit, W of them in a row would hold
@@ -269,6 +281,7 @@ void Sink::on_notice(const Notice& n, Instant now) {
     return;
   }
   line_.on_notice(n, now);
+  refuse_unreadable(n, now);
   if (state_ != SinkState::kReleased && line_.all_finished()) {
     state_ = SinkState::kReleased;
     released_at_ = now;

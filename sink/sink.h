@@ -29,16 +29,17 @@ struct SinkSettings {
   // sure to queue, since one that it drops is missed for a whole pack lease.
   std::uint32_t room_max = 128;
   bool absent_trainer_fails = true;  // after times.fail_after; not where it may rest for hours
-  std::string endpoint;       // where packers send this sink's slices
-  std::uint64_t session = 0;  // of this life; random, never 0
-  Welcome welcome;            // all but envelope, session and start, which the sink fills in
+  std::string endpoint;              // where packers send this sink's slices
+  std::uint64_t session = 0;         // of this life; random, never 0
+  Welcome welcome;                   // all but envelope, session and start, which the sink fills in
   DeliveryTimes times;
 };
 
-// WAITING ──(a trainer says what it wants)──► SERVING ──(all producers finished)──► RELEASED ──►
-// DONE
+// clang-format off
+// WAITING ──(a trainer says what it wants)──► SERVING ──(all producers finished)──► RELEASED ──► DONE
 //    │                                           └──(done or at the end, trainer gone)──► DONE
 //    └──(no trainer, or no producer, for fail_after)──► DONE, with an exit code that is not 0
+// clang-format on
 enum class SinkState : std::uint8_t {
   kWaiting,   // nobody has said yet what is wanted: nothing can be kept
   kServing,   // keeps slices from the mark on and hands packs out
@@ -121,14 +122,15 @@ class Sink {
   // Events (sink.cc).
   bool admits(const std::string& address, const Subscribe& s);
   bool takes_over(const std::string& address, Peer& p, const Subscribe& s, Instant now);
-  void refuse(const std::string& address, const Subscribe& s, ErrorReason why, std::string text);
+  void send_error(const std::string& address, const TrainerSession& to, ErrorReason why,
+                  std::string text);
   void answer_welcome(const std::string& address, const Subscribe& s);
   bool admits(const Slice& s);
   void move_mark();
   void settle();
   const Slice* slice_at(const Cursor& c) const;
   void refuse_misfits();
-  void tell_error(const Peer& p, ErrorReason why, std::string text);
+  void refuse_unreadable(const Notice& n, Instant now);
 
   // Serving (serve.cc).
   struct Walk;
@@ -144,16 +146,17 @@ class Sink {
   // Reports, the end and the status document (sink_end.cc).
   void report(Instant now, bool bye = false);
   void check_end(Instant now);
-  bool check_failed(Instant now);
+  void check_failed(Instant now);
   void end(ExitCode code, std::string text, Instant now);
   bool all_done() const;
   struct Missed {
     std::string window, why;
   };
   Missed first_missed(const Cursor& c, Instant now) const;
-  std::string missing(const Cursor& c,
-                      Instant now) const;  // "sink 3 misses window 37 (lane 1); ..."
-  std::string missed(const Cursor& c, Instant now) const;  // "window 37 (lane 1) (...)", see Wait
+  // "sink 3 misses window 37 (lane 1); ..."
+  std::string missing(const Cursor& c, Instant now) const;
+  // "window 37 (lane 1) (...)", see Wait.
+  std::string missed(const Cursor& c, Instant now) const;
 
   SinkSettings settings_;
   std::vector<Peer> peers_;

@@ -74,7 +74,7 @@ void Sink::check_end(Instant now) {
 }
 
 // L7: "past a limit it says so unasked, and past a second one it fails with that sentence."
-bool Sink::check_failed(Instant now) {
+void Sink::check_failed(Instant now) {
   const Duration limit = settings_.times.fail_after;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& p = peers_[i];
@@ -93,18 +93,17 @@ bool Sink::check_failed(Instant now) {
                   "sink {}: {} has not subscribed for {}: is deliver.ranks_per_dp_rank right?",
                   settings_.dp_rank, who, in_words(now - p.contact)),
         now);
-    return true;
+    return;
   }
-  if (all_done()) return false;
+  if (all_done()) return;
   const auto gone = line_.silent_producer(limit, now);
-  if (!gone) return false;
+  if (!gone) return;
   end(ExitCode::kUnreachable,
       fmt::format(
           "sink {}: producer {} has not been heard for {}: start it, or check that this sink can "
           "reach its address",
           settings_.dp_rank, gone->first, in_words(gone->second)),
       now);
-  return true;
 }
 
 void Sink::end(ExitCode code, std::string text, Instant now) {
@@ -112,7 +111,7 @@ void Sink::end(ExitCode code, std::string text, Instant now) {
   if (code != ExitCode::kDone) {
     for (const Peer& p : peers_) {
       if (!p.session || now - p.heard > settings_.times.silent) continue;
-      tell_error(p, ErrorReason::kLineFailed, text);
+      send_error(p.address, *p.session, ErrorReason::kLineFailed, text);
     }
   }
   exit_ = Exit{code, std::move(text)};
@@ -121,22 +120,23 @@ void Sink::end(ExitCode code, std::string text, Instant now) {
 std::vector<Wait> Sink::waits(Instant now) const {
   std::vector<Wait> waits;
   if (state_ == SinkState::kDone) return waits;
-  const auto ms = [&](Instant then) { return static_cast<std::uint64_t>(to_ms(now - then)); };
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& p = peers_[i];
     const std::string who = peers_.size() == 1
                                 ? std::string("its trainer rank")
                                 : fmt::format("trainer rank {} of {}", i, peers_.size());
     if (!p.session)
-      waits.push_back({"the first Subscribe", who, ms(started_)});
+      waits.push_back({"the first Subscribe", who, elapsed_ms(started_, now)});
     else if (now - p.heard > settings_.times.silent)
-      waits.push_back({"a Subscribe", who, ms(p.heard)});
+      waits.push_back({"a Subscribe", who, elapsed_ms(p.heard, now)});
     else if (p.starving_since)
-      waits.push_back({missed(p.want, now), "the producers", ms(*p.starving_since)});
+      waits.push_back({missed(p.want, now), "the producers", elapsed_ms(*p.starving_since, now)});
     else if (p.done && state_ != SinkState::kReleased)
-      waits.push_back({"every producer to say finished", "the producers", ms(p.heard)});
+      waits.push_back(
+          {"every producer to say finished", "the producers", elapsed_ms(p.heard, now)});
     else if (p.room == 0)
-      waits.push_back({"the trainer to take packs: it has no room", who, ms(p.heard), true});
+      waits.push_back(
+          {"the trainer to take packs: it has no room", who, elapsed_ms(p.heard, now), true});
   }
   if (const auto gone = line_.silent_producer(settings_.times.silent, now))
     waits.push_back({"a notice", fmt::format("producer {}", gone->first),
@@ -149,7 +149,7 @@ std::vector<PeerStatus> Sink::peers(Instant now) const {
   for (const Peer& p : peers_) {
     PeerStatus s;
     s.present = p.session.has_value();
-    s.silent_ms = static_cast<std::uint64_t>(to_ms(now - (s.present ? p.heard : p.contact)));
+    s.silent_ms = elapsed_ms(s.present ? p.heard : p.contact, now);
     if (s.present) s.session = *p.session;
     s.want = p.want.point;
     s.room = p.room;

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <numeric>
 
+#include "lib/base/whole_file.h"
+#include "lib/config/addresses.h"
 #include "lib/config/adopt.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
-#include "lib/transport/endpoint.h"
 #include "lib/wire/codec.h"
 
 namespace packline {
@@ -18,19 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kTurn = 50ms;
-constexpr Duration kLastWords = 500ms;
 constexpr Duration kProgress = 1s;  // between two writes of the progress file
 constexpr int kMessagesATurn = 64;  // of one socket, then the others and the clock get their turn
-
-template <typename T>
-const T* as(const Result<Message>& m) {
-  return m ? std::get_if<T>(&*m) : nullptr;
-}
-
-std::string what_came(const Result<Message>& m) {
-  return m ? std::string(type_of(*m)) : m.error().text;
-}
 
 }  // namespace
 
@@ -89,7 +76,7 @@ Exit SinkService::run(Signals& signals) {
     if (failed_) return *failed_;
     if (over) return *machine_->exit();
     if (stop) return {signals.exit_code(), "ended by a signal"};
-    loop_.wait(std::min(t + kTurn, std::max(t, publish_at_)));
+    loop_.wait(std::min(t + kTurn, publish_at_));
   }
 }
 
@@ -114,12 +101,9 @@ void SinkService::take_notices(Instant t) {
   for (int i = 0; i < kMessagesATurn; ++i) {
     auto in = notices_->receive();
     if (!in) return;
-    const Result<Message> m = decode(in->frames);
-    const Notice* n = as<Notice>(m);
-    if (n == nullptr) {
-      ++bad_messages_;
-      log::warning_once(limit_, "bad_notice", t, "dropped what is no notice, from {}: {}", in->peer,
-                        what_came(m));
+    const Result<Notice> n = decode_as<Notice>(in->frames);
+    if (!n) {
+      bad_.drop("notice", in->peer, n.error(), t);
       continue;
     }
     if (!machine_) {
@@ -149,7 +133,7 @@ Status SinkService::start_machine(const Notice& n, Instant t) {
   s.job = job_.shape();
   s.window_credit = job_.deliver.window_credit;
   // Half: after a pack lease what is queued already may go out a second time.
-  s.room_max = static_cast<std::uint32_t>(SocketOptions::packs().send_mark) / 2;
+  s.room_max = static_cast<std::uint32_t>(SocketOptions::subscribers().send_mark) / 2;
   s.endpoint = port_of(job_.line.sinks[options_.dp_rank], kDataPort);
   s.session = session_;
   s.absent_trainer_fails = job_.deliver.absent_trainer_fails;
@@ -176,12 +160,9 @@ void SinkService::take_subscribes(Instant t) {
   for (int i = 0; i < kMessagesATurn; ++i) {
     auto in = trainers_->receive();
     if (!in) return;
-    const Result<Message> m = decode(in->frames);
-    const Subscribe* s = as<Subscribe>(m);
-    if (s == nullptr) {
-      ++bad_messages_;
-      log::warning_once(limit_, "bad_subscribe", t, "dropped what is no subscribe, from {}: {}",
-                        in->peer, what_came(m));
+    const Result<Subscribe> s = decode_as<Subscribe>(in->frames);
+    if (!s) {
+      bad_.drop("subscribe", in->peer, s.error(), t);
     } else if (machine_) {
       machine_->on_subscribe(in->routing_id, *s, t);
       send_outputs();
@@ -195,7 +176,7 @@ void SinkService::answer_unknown_job(const std::string& routing_id, const Subscr
   Waiting w;
   w.envelope = s.envelope;
   w.session = s.session;
-  w.since_ms = static_cast<std::uint64_t>(to_ms(t - started_));
+  w.since_ms = elapsed_ms(started_, t);
   w.text = unknown_job_sentence(t);
   trainers_->send_to(routing_id, encode(std::move(w)));
 }
@@ -209,14 +190,12 @@ void SinkService::take_slices(Instant t) {
   for (int i = 0; i < kMessagesATurn; ++i) {
     auto in = slices_->receive();
     if (!in) return;
-    Result<Message> m = decode(in->frames);
-    if (as<Slice>(m) == nullptr) {
-      ++bad_messages_;
-      log::warning_once(limit_, "bad_slice", t, "dropped what is no slice, from {}: {}", in->peer,
-                        what_came(m));
+    Result<Slice> s = decode_as<Slice>(in->frames);
+    if (!s) {
+      bad_.drop("slice", in->peer, s.error(), t);
       continue;
     }
-    machine_->on_slice(std::move(std::get<Slice>(*m)), t);
+    machine_->on_slice(std::move(*s), t);
     send_outputs();
   }
 }
@@ -245,12 +224,8 @@ void SinkService::write_progress(Instant t, bool last) {
   const std::string text =
       progress_to_json({job_.fingerprint, options_.dp_rank, done, peers[0].progress});
   if (text == progress_written_) return;
-  const std::string temporary = options_.progress_file + ".new";
-  std::ofstream out(temporary, std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out || std::rename(temporary.c_str(), options_.progress_file.c_str()) != 0) {
-    log::warning_once(limit_, "progress_file", t, "{} cannot be written", options_.progress_file);
+  if (Status ok = write_whole(options_.progress_file, text); !ok) {
+    log::warning_once(limit_, "progress_file", t, "--progress-file {}", ok.error().text);
     return;
   }
   progress_written_ = text;
@@ -261,7 +236,7 @@ void SinkService::publish_status(Instant t) {
   if (!machine_) {
     status_.publish("waiting", {},
                     {{"a notice", fmt::format("producers at {}", job_.line.producers.front()),
-                      static_cast<std::uint64_t>(to_ms(t - started_))}},
+                      elapsed_ms(started_, t)}},
                     {}, t);
     return;
   }
@@ -281,7 +256,7 @@ void SinkService::publish_status(Instant t) {
                                   {"refused_other_dp_size", c.refused_other_dp_size},
                                   {"refused_bad", c.refused_bad},
                                   {"went_back", c.went_back},
-                                  {"bad_messages", bad_messages_}};
+                                  {"bad_messages", bad_.count()}};
   if (const std::vector<PeerStatus> peers = machine_->peers(t);
       !peers.empty() && peers[0].present) {
     const Tally& taken = peers[0].progress.total;
@@ -292,11 +267,8 @@ void SinkService::publish_status(Instant t) {
     counters.emplace_back("samples_taken", taken.samples);
     counters.emplace_back("tokens_taken", taken.tokens);
     counters.emplace_back("records_passed", taken.ledger.records_read);
-    counters.emplace_back(
-        "losses_passed",
-        std::accumulate(taken.ledger.samples_lost.begin(), taken.ledger.samples_lost.end(),
-                        std::accumulate(taken.ledger.records_lost.begin(),
-                                        taken.ledger.records_lost.end(), std::uint64_t{0})));
+    counters.emplace_back("losses_passed",
+                          taken.ledger.records_lost_in_all() + taken.ledger.samples_lost_in_all());
   }
   status_.publish(name_of(machine_->state()), std::move(holds), machine_->waits(t),
                   std::move(counters), t);

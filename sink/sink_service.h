@@ -8,6 +8,7 @@
 
 #include "lib/app/process.h"
 #include "lib/app/role_status.h"
+#include "lib/app/service.h"
 #include "lib/config/job.h"
 #include "lib/delivery/role.h"
 #include "lib/telemetry/log.h"
@@ -21,8 +22,8 @@ namespace packline {
 struct SinkOptions {
   std::uint32_t dp_rank = 0;
   std::string http_port_file;  // "" = none
-  std::string
-      progress_file;  // where the trainer's progress is written for `packline run`; "" = nowhere
+  // Where the trainer's progress is written for `packline run`; "" = nowhere.
+  std::string progress_file;
 };
 
 // A sink's sockets and clock around the Sink machine. Until a producer's notice has told it which
@@ -56,6 +57,7 @@ class SinkService {
   Loop::Id slices_id_ = 0;
   RoleStatus status_;
   log::Limit limit_{std::chrono::seconds(10)};
+  BadMessages bad_{limit_};
   std::optional<Sink> machine_;  // once the job is known
   std::optional<Exit> failed_;
   Instant started_;
@@ -63,7 +65,6 @@ class SinkService {
   Instant progress_at_{};
   std::string progress_written_;
   bool done_written_ = false;
-  std::uint64_t bad_messages_ = 0;
 };
 
 }  // namespace packline

@@ -12,6 +12,10 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kEpochsKept = 64;
+constexpr std::uint64_t kLongestMs = 7 * 24 * 3600 * 1000;  // the most that a job file takes
+
+// A number off the wire: as nanoseconds a large one would overflow.
+Duration told(std::uint64_t ms) { return std::chrono::milliseconds(std::min(ms, kLongestMs)); }
 
 }  // namespace
 
@@ -26,7 +30,7 @@ std::string_view name_of(SubscriberState s) {
     case SubscriberState::kDone:
       return "done";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Subscriber::Subscriber(SubscriberSettings settings, Instant now)
@@ -65,8 +69,8 @@ void Subscriber::on_welcome(const Welcome& w, Instant now) {
                            "deliver.dp_size",
                            settings_.endpoint, w.envelope.dp_size, settings_.dp_size));
   welcome_ = w;
-  if (w.warn_after_ms > 0) settings_.times.warn_after = std::chrono::milliseconds(w.warn_after_ms);
-  if (w.fail_after_ms > 0) settings_.times.fail_after = std::chrono::milliseconds(w.fail_after_ms);
+  if (w.warn_after_ms > 0) settings_.times.warn_after = told(w.warn_after_ms);
+  if (w.fail_after_ms > 0) settings_.times.fail_after = told(w.fail_after_ms);
   if (!cursor_) cursor_ = w.start;
   want_ = cursor_;
   progress_.from = progress_.to = cursor_->point;
@@ -233,7 +237,7 @@ void Subscriber::end(ExitCode code, std::string text) {
 std::string Subscriber::waiting_sentence(Instant now) const {
   const Instant since = state_ == SubscriberState::kAsking ? heard_ : hungry_since_.value_or(now);
   std::string text = fmt::format("rank {} has waited {} for step {}: ", settings_.dp_rank,
-                                 in_words(now - since), progress_.total.packs + 1);
+                                 in_words(now - since), progress_.total.packs);
   // Without room the sink had no reason to speak: its silence counts from the asking on.
   if (now - std::max(heard_, since) > settings_.times.silent || state_ == SubscriberState::kAsking)
     return text + fmt::format(
@@ -253,12 +257,11 @@ std::optional<Wait> Subscriber::wait(Instant now) const {
             "rank {} is done and has waited {} for sink {} to let it go, which it does when "
             "all ranks are done",
             settings_.dp_rank, in_words(now - finish_at_), settings_.dp_rank),
-        fmt::format("sink {}", settings_.dp_rank),
-        static_cast<std::uint64_t>(to_ms(now - finish_at_))};
+        fmt::format("sink {}", settings_.dp_rank), elapsed_ms(finish_at_, now)};
   if (state_ == SubscriberState::kReceiving && !hungry_since_) return std::nullopt;
   const Instant since = state_ == SubscriberState::kAsking ? heard_ : *hungry_since_;
   return Wait{waiting_sentence(now), fmt::format("sink {}", settings_.dp_rank),
-              static_cast<std::uint64_t>(to_ms(now - since))};
+              elapsed_ms(since, now)};
 }
 
 }  // namespace packline

@@ -29,9 +29,10 @@ struct SubscriberSettings {
   DeliveryTimes times;          // warn_after and fail_after are replaced by those of the Welcome
 };
 
+// clang-format off
 // ASKING ──(Welcome)──► RECEIVING ──(finish)──► CLOSING ──(released, or after "close")──► DONE
-//    └───────────────────────┴──(Error to this session, or a wait beyond fail_after)──► DONE, exit
-//    not 0
+//    └───────────────────────┴──(Error to this session, or a wait beyond fail_after)──► DONE, exit not 0
+// clang-format on
 enum class SubscriberState : std::uint8_t {
   kAsking,     // which job is this?
   kReceiving,  // says what it wants, buffers what comes

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <map>
 
 #include "lib/app/version.h"
@@ -44,9 +47,6 @@ void describe(CLI::App& app, const RoleCommand& command, RoleOptions& options) {
                    "where to write what the trainer was handed, as JSON")
         ->type_name("FILE");
   }
-  app.add_option("--parent-pid", options.parent_pid, "end when this process, the parent, is gone")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("PID");
 }
 
 }  // namespace
@@ -91,6 +91,27 @@ std::string text_of(const std::vector<Mistake>& mistakes) {
 int end_with(const std::string& name, const Error& error) {
   print(stderr, fmt::format("{}: {}\n", name, error.text));
   return exit_code(error.code);
+}
+
+int flushed(const std::string& name, int code) {
+  const bool failed = std::ferror(stdout) != 0;
+  if ((std::fflush(stdout) == 0 && !failed) || errno == EBADF || errno == EPIPE) return code;
+  const int told = end_with(
+      name, {ExitCode::kWrongJob,
+             fmt::format("the output could not be written: {}; what came out of it is not whole",
+                         std::strerror(errno))});
+  return code == 0 ? told : code;
+}
+
+int guarded(const std::string& name, const std::function<int()>& main) {
+  try {
+    return main();
+  } catch (const std::exception& e) {
+    return end_with(name, {ExitCode::kBug,
+                           fmt::format("it cannot go on: {}; this is a bug of packline, or memory "
+                                       "ran out",
+                                       e.what())});
+  }
 }
 
 }  // namespace packline

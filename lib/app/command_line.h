@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,8 +31,7 @@ struct RoleOptions {
   bool check = false;             // only check and print the effective settings
   log::Format log_format = log::Format::kText;
   std::string http_port_file;
-  std::string progress_file;    // where a sink writes its trainer's progress for `packline run`
-  std::int64_t parent_pid = 0;  // 0: none
+  std::string progress_file;  // where a sink writes its trainer's progress for `packline run`
 };
 
 // The options; or, after --help or --version (printed to stdout) and after a mistake (a sentence on
@@ -47,6 +47,13 @@ std::string text_of(const std::vector<Mistake>& mistakes);
 
 // Prints the error to stderr as "name: text" and returns the process's exit code.
 int end_with(const std::string& name, const Error& error);
+
+// The exit code of a main that is about to return `code`: output that did not arrive is no success.
+// Whoever closed it on purpose wants none.
+int flushed(const std::string& name, int code);
+
+// Runs `main`; what it throws becomes a sentence and kBug: no exception may leave a main.
+int guarded(const std::string& name, const std::function<int()>& main);
 
 constexpr int exit_code(ExitCode c) { return static_cast<int>(c); }
 

@@ -1,8 +1,6 @@
 #include "lib/app/process.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -28,19 +26,16 @@ Signals::Signals() {
   const sigset_t set = stop_signals();
   PL_CHECK(::pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
   PL_CHECK(std::signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-  fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-  PL_CHECK(fd_ >= 0);
+  fd_ = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  PL_CHECK(fd_.open());
 }
 
-Signals::~Signals() {
-  ::close(fd_);
-  restore_defaults();
-}
+Signals::~Signals() { restore_defaults(); }
 
 Signals::Stop Signals::read() {
   signalfd_siginfo info{};
   for (;;) {
-    const ssize_t n = ::read(fd_, &info, sizeof info);
+    const ssize_t n = ::read(fd_.get(), &info, sizeof info);
     if (n < 0 && errno == EINTR) continue;
     if (n != static_cast<ssize_t>(sizeof info)) return stop_;
     if (stop_ == Stop::kNo) {
@@ -56,18 +51,6 @@ void Signals::restore_defaults() {
   std::signal(SIGPIPE, SIG_DFL);
   const sigset_t set = stop_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-Status end_with_parent(std::int64_t parent_pid) {
-  PL_CHECK(::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-  // It may have ended before that call, and then no signal comes.
-  if (::getppid() == parent_pid) return {};
-  return fail(
-      ExitCode::kUnreachable,
-      fmt::format(
-          "--parent-pid {}: the parent of this process is {}; give the process that started it, or "
-          "leave the option out",
-          parent_pid, ::getppid()));
 }
 
 }  // namespace packline

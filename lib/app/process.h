@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "lib/base/fd.h"
 #include "lib/base/result.h"
 
 namespace packline {
@@ -22,7 +23,7 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
   ~Signals();  // signals act as before
 
-  int fd() const { return fd_; }  // readable when a signal arrived
+  int fd() const { return fd_.get(); }  // readable when a signal arrived
   // Reads what arrived; never goes back.
   Stop read();
   // Of the first signal: kInterrupted or kTerminated; kDone when there was none.
@@ -33,13 +34,9 @@ class Signals {
   static void restore_defaults();
 
  private:
-  int fd_ = -1;
+  Fd fd_;
   Stop stop_ = Stop::kNo;
   ExitCode exit_code_ = ExitCode::kDone;
 };
-
-// From now on the system kills this process when its parent ends. An error when the parent is not
-// (or no longer) `parent_pid`.
-Status end_with_parent(std::int64_t parent_pid);
 
 }  // namespace packline

@@ -13,16 +13,10 @@ std::string role_of(const RoleCommand& command) {
   return command.name.substr(command.name.find('-') + 1);
 }
 
-}  // namespace
-
-int role_main(const RoleCommand& command, int argc, const char* const* argv, const RunRole& run) {
+int run_role(const RoleCommand& command, int argc, const char* const* argv, const RunRole& run) {
   auto parsed = parse_command_line(command, argc, argv);
   if (const auto* end = std::get_if<ExitCode>(&parsed)) return exit_code(*end);
   const RoleOptions& options = std::get<RoleOptions>(parsed);
-  if (options.parent_pid != 0) {
-    if (Status ok = end_with_parent(options.parent_pid); !ok)
-      return end_with(command.name, ok.error());
-  }
   Result<Job> job = read_job(options, command.data);
   if (!job) return end_with(command.name, job.error());
   if (options.check) {
@@ -38,7 +32,7 @@ int role_main(const RoleCommand& command, int argc, const char* const* argv, con
   }
   Signals signals;
   const int index = command.index_flag.empty() ? -1 : static_cast<int>(options.index);
-  log::configure(options.log_format, {job->name, role_of(command), index, ""});
+  log::configure(options.log_format, {job->name, role_of(command), index});
   const Result<Exit> exit = run(std::move(*job), options, signals);
   if (!exit) {
     log::error("{}", exit.error().text);
@@ -49,6 +43,13 @@ int role_main(const RoleCommand& command, int argc, const char* const* argv, con
     log::error("{}", exit->text);
   }
   return exit_code(exit->code);
+}
+
+}  // namespace
+
+int role_main(const RoleCommand& command, int argc, const char* const* argv, const RunRole& run) {
+  return flushed(command.name,
+                 guarded(command.name, [&] { return run_role(command, argc, argv, run); }));
 }
 
 Status check_index(std::uint32_t index, std::size_t addresses, const std::string& flag,

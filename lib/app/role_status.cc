@@ -4,7 +4,6 @@
 
 #include "lib/base/check.h"
 #include "lib/telemetry/log.h"
-#include "lib/telemetry/status.h"
 
 namespace packline {
 
@@ -38,8 +37,7 @@ void RoleStatus::publish(std::string_view state, Numbers holds, const std::vecto
   d.state = state_;
   d.since_ms = to_ms(now - state_since_);
   d.holds = std::move(holds);
-  for (const Wait& w : waits)
-    d.waits.push_back({w.what, w.whom, static_cast<std::int64_t>(w.since_ms)});
+  d.waits = waits;
   d.counters = std::move(counters);
   server_->publish(d.json());
 }

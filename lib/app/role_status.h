@@ -11,6 +11,7 @@
 #include "lib/base/instant.h"
 #include "lib/base/result.h"
 #include "lib/delivery/role.h"
+#include "lib/telemetry/status.h"
 #include "lib/telemetry/status_server.h"
 
 namespace packline {
@@ -19,7 +20,7 @@ namespace packline {
 // the sign of a loop that does not turn.
 class RoleStatus {
  public:
-  using Numbers = std::vector<std::pair<std::string, std::uint64_t>>;
+  using Numbers = StatusDocument::Numbers;
 
   // A wait that lasts longer than `warn_after` is logged too.
   RoleStatus(std::string role, int index, std::uint64_t session, Duration warn_after);

@@ -23,4 +23,9 @@ constexpr std::int64_t to_ms(Duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
 }
 
+// For how long, in milliseconds; 0 when `then` is not past.
+constexpr std::uint64_t elapsed_ms(Instant then, Instant now) {
+  return now > then ? static_cast<std::uint64_t>(to_ms(now - then)) : 0;
+}
+
 }  // namespace packline

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/base/check.h"
 #include "lib/config/yaml_tree.h"
 
 namespace packline {
@@ -12,12 +13,17 @@ namespace {
 
 using Refusal = tl::unexpected<std::string>;
 
-constexpr std::uint32_t kPortMax = 65535 - (kPortsOfProcess - 1);
-constexpr std::size_t kIpcPathMax = 107 - 2;  // the system's limit, less the suffix ".4"
+constexpr std::uint32_t kPortMax = 65535 - (kPorts - 1);
+constexpr std::size_t kIpcPathMax = 107 - 2;  // the system's limit, less the suffix ".k"
 
 bool is_host_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_';
+}
+
+bool is_ipv6_char(char c) {
+  return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == ':' ||
+         c == '.';
 }
 
 tl::expected<LineAddress, std::string> parse_tcp(const std::string& text, std::string rest) {
@@ -32,7 +38,7 @@ tl::expected<LineAddress, std::string> parse_tcp(const std::string& text, std::s
   const bool bracketed = address.host.starts_with('[') && address.host.ends_with(']');
   if (bracketed) {
     address.host = address.host.substr(1, address.host.size() - 2);
-    if (!std::ranges::all_of(address.host, [](char c) { return is_host_char(c) || c == ':'; })) {
+    if (!std::ranges::all_of(address.host, is_ipv6_char)) {
       return refuse("has no IPv6 address between [ and ]");
     }
   } else if (!std::ranges::all_of(address.host, is_host_char)) {
@@ -47,7 +53,7 @@ tl::expected<LineAddress, std::string> parse_tcp(const std::string& text, std::s
     return refuse(
         fmt::format("must have a port from 1 to {}, since a process takes {} from there "
                     "on",
-                    kPortMax, kPortsOfProcess));
+                    kPortMax, kPorts));
   }
   if (address.host == "0.0.0.0" || address.host == "::") {
     return refuse("is no address that others can use; write the host's own and line.bind: any");
@@ -55,6 +61,10 @@ tl::expected<LineAddress, std::string> parse_tcp(const std::string& text, std::s
   address.loopback =
       address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
   return address;
+}
+
+std::string written(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
 }  // namespace
@@ -71,6 +81,9 @@ tl::expected<LineAddress, std::string> parse_address(const std::string& text) {
   if (!address.path.starts_with('/')) {
     return Refusal(fmt::format("\"{}\" must have an absolute path, ipc:///run/...", shown(text)));
   }
+  if (address.path.ends_with('/') || address.path.find('\0') != std::string::npos) {
+    return Refusal(fmt::format("\"{}\" must name a file, not a folder", shown(text)));
+  }
   if (address.path.size() > kIpcPathMax) {
     return Refusal(fmt::format("\"{}\" has a path of {} bytes; the system takes {}", shown(text),
                                address.path.size(), kIpcPathMax));
@@ -78,11 +91,29 @@ tl::expected<LineAddress, std::string> parse_address(const std::string& text) {
   return address;
 }
 
+std::string bind_address(const std::string& base, int k, bool any) {
+  const auto a = parse_address(base);
+  PL_CHECK(a.has_value());
+  PL_CHECK(k >= 0 && k < kPorts);
+  if (!a->tcp) return fmt::format("ipc://{}.{}", a->path, k);
+  return fmt::format("tcp://{}:{}", any ? "*" : written(a->host),
+                     a->port + static_cast<std::uint32_t>(k));
+}
+
+std::string port_of(const std::string& base, int k) { return bind_address(base, k, false); }
+
+std::string http_address(const std::string& base, bool any) {
+  const auto a = parse_address(base);
+  PL_CHECK(a.has_value());
+  if (!a->tcp) return "127.0.0.1:0";
+  return fmt::format("{}:{}", any ? "0.0.0.0" : written(a->host), a->port + kHttpPort);
+}
+
 bool overlap(const LineAddress& a, const LineAddress& b) {
   if (a.tcp != b.tcp) return false;
   if (!a.tcp) return a.path == b.path;
   const std::uint32_t low = std::min(a.port, b.port), high = std::max(a.port, b.port);
-  return a.host == b.host && high - low < kPortsOfProcess;
+  return a.host == b.host && high - low < kPorts;
 }
 
 }  // namespace packline

@@ -15,8 +15,8 @@ bool needs_data(const std::string& key) {
 
 }  // namespace
 
-Status adopt_identity(Job& job, const std::vector<std::pair<std::string, std::string>>& told,
-                      std::uint64_t fingerprint, const std::string& whom) {
+Status adopt_identity(Job& job, const Identity& told, std::uint64_t fingerprint,
+                      const std::string& whom) {
   if (fingerprint_of(told) != fingerprint) {
     return fail(ExitCode::kWrongJob,
                 fmt::format("{} names a fingerprint that is not that of its settings; run the same "
@@ -40,9 +40,7 @@ Status adopt_identity(Job& job, const std::vector<std::pair<std::string, std::st
   return {};
 }
 
-std::string other_job_sentence(const Job& adopted,
-                               const std::vector<std::pair<std::string, std::string>>& told,
-                               const std::string& whom) {
+std::string other_job_sentence(const Job& adopted, const Identity& told, const std::string& whom) {
   std::string differs = first_difference(told, adopted.identity);
   if (differs.empty()) differs = "its fingerprint is not that of its settings";
   const bool data = needs_data(differs.substr(0, differs.find(':')));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "lib/base/utf8.h"
 #include "lib/config/findings.h"
 #include "lib/config/overrides.h"
 #include "lib/config/paths.h"
@@ -109,7 +110,7 @@ LoadedJob load_job(const std::string& file, const std::vector<std::string>& sets
   Findings findings(file);
   job.file = file;
   job.folder = folder_of(file);
-  job.name = fs::path(file).stem().string().substr(0, kJobNameMax);
+  job.name = as_utf8(fs::path(file).stem().string(), kJobNameMax);
   std::string text;
   YamlNode root;
   if (read_file(file, text, findings) && read_root(text, root, findings)) {

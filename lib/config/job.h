@@ -9,6 +9,7 @@
 #include "lib/corpus/order.h"
 #include "lib/corpus/selection.h"
 #include "lib/corpus/source.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/times.h"
 #include "lib/encode/encoder.h"
@@ -68,7 +69,7 @@ struct Job {
   // Every setting that determines the stream as (key, short value), in one fixed order; values over
   // 24 bytes are given by their hash. Needs the sources' content and the encoder's identity, so it
   // is filled by identify(); its hash is the fingerprint.
-  std::vector<std::pair<std::string, std::string>> identity;
+  Identity identity;
   std::uint64_t fingerprint = 0;
 
   Selection selection() const;
@@ -108,12 +109,11 @@ constexpr const char* kPacksInEveryEpoch = "packs_in_every_epoch";
 std::uint64_t packs_in_every_epoch(const Job& job);
 
 // The hash of an identity.
-std::uint64_t fingerprint_of(const std::vector<std::pair<std::string, std::string>>& identity);
+std::uint64_t fingerprint_of(const Identity& identity);
 
 // The first setting in which two identities differ, as "pack.capacity: 8192, was 4096"; "" when
 // equal.
-std::string first_difference(const std::vector<std::pair<std::string, std::string>>& now,
-                             const std::vector<std::pair<std::string, std::string>>& was);
+std::string first_difference(const Identity& now, const Identity& was);
 
 // All settings with their effective values, as a job file.
 std::string effective_yaml(const Job& job);

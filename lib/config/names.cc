@@ -39,7 +39,7 @@ constexpr std::array kAliases = std::to_array<std::pair<std::string_view, std::s
     {"truncation_strategy", "pack.over_long"},
     {"truncation", "pack.over_long"},
     {"overlong", "pack.over_long"},
-    {"batch", "epochs"},
+    {"batch", "deliver.packs_per_optimizer_step"},
     {"epoch", "epochs"},
     {"num_epochs", "epochs"},
     {"num_train_epochs", "epochs"},

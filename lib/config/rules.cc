@@ -84,18 +84,17 @@ struct Named {
 
 std::vector<Named> parse_addresses(const Job& job, Findings& findings) {
   std::vector<Named> all;
-  for (const char* list : {"producers", "sinks"}) {
-    const auto& texts = list[0] == 'p' ? job.line.producers : job.line.sinks;
+  const auto add = [&](const char* list, const std::vector<std::string>& texts) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::string key = fmt::format("line.{}", list);
-      auto address = parse_address(texts[i]);
-      if (address) {
-        all.push_back({fmt::format("line.{}.{}", list, i), texts[i], std::move(*address)});
-      } else {
-        findings.add(fmt::format("{}.{}", key, i), address.error());
-      }
+      std::string key = fmt::format("{}.{}", list, i);
+      if (auto address = parse_address(texts[i]))
+        all.push_back({std::move(key), texts[i], std::move(*address)});
+      else
+        findings.add(key, address.error());
     }
-  }
+  };
+  add("line.producers", job.line.producers);
+  add("line.sinks", job.line.sinks);
   return all;
 }
 
@@ -138,7 +137,7 @@ void check_line(const Job& job, Findings& findings) {
     findings.add(
         sorted[i]->key,
         fmt::format("\"{}\" collides with {}; a process takes {} ports from its address on",
-                    shown(sorted[i]->text), sorted[i - 1]->key, kPortsOfProcess));
+                    shown(sorted[i]->text), sorted[i - 1]->key, kPorts));
   }
   const auto outside =
       std::ranges::find_if(all, [](const Named& n) { return !n.address.loopback; });

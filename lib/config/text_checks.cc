@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "lib/base/utf8.h"
+
 namespace packline {
 namespace {
 
@@ -51,24 +53,6 @@ bool plain_is_safe(std::string_view text) {
 }
 
 }  // namespace
-
-std::size_t utf8_length(std::string_view text) {
-  if (text.empty()) return 0;
-  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t n = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < n) return 0;
-  for (std::size_t i = 1; i < n; ++i) {
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  }
-  // No surrogates, nothing in more bytes than it needs, nothing above U+10FFFF.
-  if ((first == 0xE0 && at(1) < 0xA0) || (first == 0xED && at(1) > 0x9F) ||
-      (first == 0xF0 && at(1) < 0x90) || (first == 0xF4 && at(1) > 0x8F)) {
-    return 0;
-  }
-  return n;
-}
 
 std::optional<YamlMistake> check_text(std::string_view text) {
   if (text.size() > kYamlBytesMax) {

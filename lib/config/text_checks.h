@@ -17,7 +17,4 @@ std::optional<YamlMistake> check_text(std::string_view text);
 // usual cause where the line shows it.
 std::string explain_syntax(std::string_view text, int line, std::string_view said);
 
-// The number of bytes of the UTF-8 character that begins `text`; 0 when there is none.
-std::size_t utf8_length(std::string_view text);
-
 }  // namespace packline

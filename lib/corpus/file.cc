@@ -14,14 +14,6 @@
 
 namespace packline {
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-Fd& Fd::operator=(Fd&& o) noexcept {
-  std::swap(fd_, o.fd_);
-  return *this;
-}
-
 std::string cannot(std::string_view file, std::string_view what, int error) {
   return fmt::format("{} cannot be {}: {}", file, what, std::generic_category().message(error));
 }

@@ -5,25 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/fd.h"
 #include "lib/base/result.h"
 
 namespace packline {
-
-// An open file descriptor; closes it.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd();
-  Fd(Fd&& o) noexcept : fd_(o.fd_) { o.fd_ = -1; }
-  Fd& operator=(Fd&& o) noexcept;
-
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // What tells one state of a file from another.
 struct FileStamp {

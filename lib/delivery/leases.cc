@@ -29,12 +29,11 @@ void Leases::drop_below(const WindowKey& floor) {
   leases_.erase(from, leases_.lower_bound({floor, 0}));
 }
 
-std::vector<Leases::Lease> Leases::oldest(std::size_t limit) const {
+std::vector<Leases::Lease> Leases::oldest() const {
   std::vector<Lease> all;
   all.reserve(leases_.size());
   for (const auto& [id, lease] : leases_) all.push_back(lease);
   std::ranges::sort(all, {}, [](const Lease& l) { return std::tuple(l.sent, l.key, l.dp_rank); });
-  if (all.size() > limit) all.resize(limit);
   return all;
 }
 

@@ -32,8 +32,8 @@ class Leases {
   void drop_rank(std::uint32_t dp_rank);    // its sink lives anew: it got nothing
   void drop_below(const WindowKey& floor);  // windows of floor.lane below floor
 
-  // The leases that were not dropped, longest since sent first; at most `limit`.
-  std::vector<Lease> oldest(std::size_t limit) const;
+  // The leases that were not dropped, longest since sent first.
+  std::vector<Lease> oldest() const;
 
  private:
   using Id = std::pair<WindowKey, std::uint32_t>;

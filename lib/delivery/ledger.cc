@@ -1,11 +1,22 @@
 #include "lib/delivery/ledger.h"
 
+#include <numeric>
+
+#include "lib/base/check.h"
+
 namespace packline {
 namespace {
+
+void add(std::uint64_t& to, std::uint64_t from) { to += from; }
 
 template <std::size_t N>
 void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& from) {
   for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
+}
+
+template <std::size_t N>
+std::uint64_t sum(const std::array<std::uint64_t, N>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 }  // namespace
@@ -19,7 +30,7 @@ std::string_view name_of(RecordLoss r) {
     case RecordLoss::kEncoderKilled:
       return "encoder_killed";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 std::string_view name_of(SampleLoss s) {
@@ -33,22 +44,17 @@ std::string_view name_of(SampleLoss s) {
     case SampleLoss::kRemainder:
       return "remainder";
   }
-  return "unknown";
+  PL_CHECK(false);
 }
 
 Ledger& Ledger::operator+=(const Ledger& o) {
-  records_read += o.records_read;
-  records_encoded += o.records_encoded;
-  add(records_lost, o.records_lost);
-  samples_made += o.samples_made;
-  tokens_made += o.tokens_made;
-  add(samples_lost, o.samples_lost);
-  add(tokens_lost, o.tokens_lost);
-  tokens_truncated += o.tokens_truncated;
-  samples_repeated += o.samples_repeated;
-  tokens_repeated += o.tokens_repeated;
+  each_field([](const char*, auto& to, const auto& from) { add(to, from); }, *this, o);
   return *this;
 }
+
+std::uint64_t Ledger::records_lost_in_all() const { return sum(records_lost); }
+std::uint64_t Ledger::samples_lost_in_all() const { return sum(samples_lost); }
+std::uint64_t Ledger::tokens_lost_in_all() const { return sum(tokens_lost); }
 
 Tally& Tally::operator+=(const Tally& o) {
   packs += o.packs;

@@ -31,7 +31,26 @@ struct Ledger {
 
   bool operator==(const Ledger&) const = default;
   Ledger& operator+=(const Ledger& o);
+
+  std::uint64_t records_lost_in_all() const;
+  std::uint64_t samples_lost_in_all() const;
+  std::uint64_t tokens_lost_in_all() const;
 };
+
+// Calls f(name, field...) for each field of one or several ledgers, in the order of the wire.
+template <typename F, typename... Ledgers>
+void each_field(F&& f, Ledgers&... l) {
+  f("records_read", l.records_read...);
+  f("records_encoded", l.records_encoded...);
+  f("records_lost", l.records_lost...);
+  f("samples_made", l.samples_made...);
+  f("tokens_made", l.tokens_made...);
+  f("samples_lost", l.samples_lost...);
+  f("tokens_lost", l.tokens_lost...);
+  f("tokens_truncated", l.tokens_truncated...);
+  f("samples_repeated", l.samples_repeated...);
+  f("tokens_repeated", l.tokens_repeated...);
+}
 
 // What one rank was handed: the sums over its packs. `digest` is the sum of h(pack) modulo 2^64.
 struct Tally {

@@ -39,10 +39,8 @@ struct EncodeSettings {
   bool add_eos = true;
   // Chat roles as text ("<|user|>\n") or as control pieces of the model's own ([INST] ...).
   enum class Roles : std::uint8_t { kText, kModel } roles = Roles::kText;
-  enum class Train : std::uint8_t {
-    kAssistant,
-    kAll
-  } train = Train::kAssistant;  // which turns carry loss
+  // Which turns carry loss.
+  enum class Train : std::uint8_t { kAssistant, kAll } train = Train::kAssistant;
 };
 
 // The tokens that `bytes` adds to the 256 byte values.

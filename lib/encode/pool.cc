@@ -1,8 +1,12 @@
 #include "lib/encode/pool.h"
 
+#include <fmt/format.h>
+
+#include <exception>
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/encode/builtin.h"
 
 namespace packline {
 
@@ -40,12 +44,6 @@ void EncodePool::submit(Group group) {
   todo_changed_.notify_one();
 }
 
-bool EncodePool::ready() const {
-  if (jobs_.empty()) return false;
-  const std::lock_guard guard(mutex_);
-  return jobs_.front()->done;
-}
-
 std::vector<Encoded> EncodePool::take() {
   PL_CHECK(!jobs_.empty());
   const std::shared_ptr<Job> job = std::move(jobs_.front());
@@ -55,10 +53,14 @@ std::vector<Encoded> EncodePool::take() {
   return std::move(job->results);
 }
 
-void EncodePool::clear() {
-  const std::lock_guard guard(mutex_);
-  todo_.clear();
-  jobs_.clear();
+// An encoder is the place for other people's code, and memory ends anywhere: what it throws costs
+// this record, not the process. The outcome may not be the same elsewhere, but it is counted.
+Encoded EncodePool::encode(PoolRecord& r) const {
+  try {
+    return encoder_.encode({r.bytes, r.source, std::move(r.id), r.seed, r.form});
+  } catch (const std::exception& e) {
+    return lost(RecordLoss::kEncode, fmt::format("the encoder failed: {}", e.what()));
+  }
 }
 
 void EncodePool::work() {
@@ -72,9 +74,7 @@ void EncodePool::work() {
       todo_.pop_front();
     }
     job->results.reserve(job->group.size());
-    for (PoolRecord& r : job->group) {
-      job->results.push_back(encoder_.encode({r.bytes, r.source, std::move(r.id), r.seed, r.form}));
-    }
+    for (PoolRecord& r : job->group) job->results.push_back(encode(r));
     job->group = Group();
     {
       const std::lock_guard guard(mutex_);

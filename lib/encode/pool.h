@@ -47,19 +47,14 @@ class EncodePool {
   // Never waits; the pool must not be full.
   void submit(Group group);
 
-  // True when take() would return at once.
-  bool ready() const;
-
   // The results of the oldest outstanding group, one for each of its records; waits for them. There
   // must be one.
   std::vector<Encoded> take();
 
-  // Forgets all outstanding groups; those that a worker is at are finished and thrown away.
-  void clear();
-
  private:
   struct Job;
   void work();
+  Encoded encode(PoolRecord& r) const;
 
   const Encoder& encoder_;
   const std::size_t limit_;

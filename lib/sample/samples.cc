@@ -1,9 +1,8 @@
 #include "lib/sample/samples.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <numeric>

@@ -7,6 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "lib/telemetry/json_dump.h"
+
 namespace packline::log {
 namespace {
 
@@ -15,9 +17,7 @@ struct State {
   std::shared_ptr<spdlog::logger> logger;
 };
 
-std::string json_text(const std::string& s) {
-  return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(const std::string& s) { return dump_json(s); }
 
 // A literal part of a pattern.
 std::string literal(const std::string& s) {
@@ -37,10 +37,9 @@ std::string pattern(Format format, const Speaker& who) {
     return "%Y-%m-%dT%H:%M:%S.%e %-7l " + literal(name) + "%v";
   }
   return "{\"time\":\"%Y-%m-%dT%H:%M:%S.%e%z\",\"level\":\"%l\"," +
-         literal(fmt::format("\"job\":{},\"role\":{},\"index\":{},\"session\":{}",
-                             json_text(who.job), json_text(who.role),
-                             who.index >= 0 ? std::to_string(who.index) : "null",
-                             json_text(who.session))) +
+         literal(fmt::format("\"job\":{},\"role\":{},\"index\":{}", json_text(who.job),
+                             json_text(who.role),
+                             who.index >= 0 ? std::to_string(who.index) : "null")) +
          ",\"text\":%v}";
 }
 
@@ -61,8 +60,6 @@ State& state() {
 
 spdlog::level::level_enum level_of(Level level) {
   switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
     case Level::kInfo:
       return spdlog::level::info;
     case Level::kWarning:
@@ -74,6 +71,8 @@ spdlog::level::level_enum level_of(Level level) {
 }
 
 }  // namespace
+
+std::string_view name_of(Format f) { return f == Format::kJson ? "json" : "text"; }
 
 void configure(Format format, const Speaker& speaker) { state() = made(format, speaker); }
 
@@ -98,11 +97,6 @@ std::optional<std::uint64_t> Limit::pass(const std::string& key, Instant now) {
     }
     e.spoke = now;
     return std::exchange(e.held_back, 0);
-  }
-  if (entries_.size() >= keys_max_ && !entries_.empty()) {
-    entries_.erase(std::min_element(
-        entries_.begin(), entries_.end(),
-        [](const auto& a, const auto& b) { return a.second.spoke < b.second.spoke; }));
   }
   entries_[key] = {now, 0};
   return 0;

@@ -16,20 +16,20 @@
 namespace packline::log {
 
 enum class Format : std::uint8_t { kText, kJson };
-enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
+std::string_view name_of(Format f);  // text, json
+enum class Level : std::uint8_t { kInfo, kWarning, kError };
 
 // Who speaks; stands in every line.
 struct Speaker {
-  std::string job;      // its name
-  std::string role;     // "producer"
-  int index = -1;       // below 0: none, as for a packer
-  std::string session;  // 16 hex digits, or ""
+  std::string job;   // its name
+  std::string role;  // "producer"
+  int index = -1;    // below 0: none, as for a packer
 };
 
 // Once, in main, before threads start. Before it, lines have no speaker and are text.
 //   text   2026-03-01T12:00:00.123 info  sink-3: the sentence
 //   json
-//   {"time":"2026-03-01T12:00:00.123+01:00","level":"info","job":...,"role":...,"index":...,"session":...,"text":...}
+//   {"time":"2026-03-01T12:00:00.123+01:00","level":"info","job":...,"role":...,"index":...,"text":...}
 void configure(Format format, const Speaker& speaker);
 
 // From any thread. A text of several lines is told as one.
@@ -48,11 +48,11 @@ void error(fmt::format_string<Args...> format, Args&&... args) {
   write(Level::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Lets a sentence through once per key and period. Remembers at most `keys_max` keys; when there
-// are more it forgets the one that spoke longest ago.
+// Lets a sentence through once per key and period. Keys are of the code, never of what arrives:
+// each is remembered.
 class Limit {
  public:
-  explicit Limit(Duration every, std::size_t keys_max = 256) : every_(every), keys_max_(keys_max) {}
+  explicit Limit(Duration every) : every_(every) {}
 
   // Nothing: say nothing. Else how many were held back since the key last spoke.
   std::optional<std::uint64_t> pass(const std::string& key, Instant now);
@@ -63,7 +63,6 @@ class Limit {
     std::uint64_t held_back = 0;
   };
   Duration every_;
-  std::size_t keys_max_;
   std::map<std::string, Entry> entries_;
 };
 

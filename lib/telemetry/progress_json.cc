@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/base/hex16.h"
+
 namespace packline {
 namespace {
 
@@ -14,25 +16,14 @@ PlainJson to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
 StreamPoint point_from(const PlainJson& j) { return {j.at(0), j.at(1), j.at(2)}; }
 
 PlainJson to_json(const Ledger& l) {
-  return {{"records_read", l.records_read},         {"records_encoded", l.records_encoded},
-          {"records_lost", l.records_lost},         {"samples_made", l.samples_made},
-          {"tokens_made", l.tokens_made},           {"samples_lost", l.samples_lost},
-          {"tokens_lost", l.tokens_lost},           {"tokens_truncated", l.tokens_truncated},
-          {"samples_repeated", l.samples_repeated}, {"tokens_repeated", l.tokens_repeated}};
+  PlainJson out;
+  each_field([&out](const char* name, const auto& field) { out[name] = field; }, l);
+  return out;
 }
 
 Ledger ledger_from(const PlainJson& j) {
   Ledger l;
-  l.records_read = j.at("records_read");
-  l.records_encoded = j.at("records_encoded");
-  l.records_lost = j.at("records_lost");
-  l.samples_made = j.at("samples_made");
-  l.tokens_made = j.at("tokens_made");
-  l.samples_lost = j.at("samples_lost");
-  l.tokens_lost = j.at("tokens_lost");
-  l.tokens_truncated = j.at("tokens_truncated");
-  l.samples_repeated = j.at("samples_repeated");
-  l.tokens_repeated = j.at("tokens_repeated");
+  each_field([&j](const char* name, auto& field) { j.at(name).get_to(field); }, l);
   return l;
 }
 
@@ -55,8 +46,6 @@ Tally tally_from(const PlainJson& j) {
 }
 
 }  // namespace
-
-std::string hex16(std::uint64_t v) { return fmt::format("{:016x}", v); }
 
 std::string progress_to_json(const RankProgress& p) {
   PlainJson epochs = PlainJson::array();

@@ -20,7 +20,4 @@ struct RankProgress {
 std::string progress_to_json(const RankProgress& p);
 Result<RankProgress> progress_from_json(std::string_view text);
 
-// 16 hex digits.
-std::string hex16(std::uint64_t v);
-
 }  // namespace packline

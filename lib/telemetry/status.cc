@@ -1,20 +1,36 @@
 #include "lib/telemetry/status.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "lib/telemetry/progress_json.h"
+#include "lib/base/hex16.h"
+#include "lib/telemetry/json_dump.h"
 
 namespace packline {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json object(const std::vector<std::pair<std::string, std::uint64_t>>& pairs) {
+Json object(const StatusDocument::Numbers& pairs) {
   Json out = Json::object();
   for (const auto& [name, value] : pairs) out[name] = value;
   return out;
+}
+
+StatusDocument::Numbers numbers(const Json& object) {
+  StatusDocument::Numbers out;
+  for (const auto& [name, value] : object.items())
+    out.emplace_back(name, value.get<std::uint64_t>());
+  return out;
+}
+
+std::uint64_t value_of(const StatusDocument::Numbers& in, std::string_view key) {
+  for (const auto& [name, value] : in) {
+    if (name == key) return value;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -23,7 +39,7 @@ std::string StatusDocument::json() const {
   Json out;
   out["role"] = role;
   out["index"] = index >= 0 ? Json(index) : Json(nullptr);
-  out["pid"] = ::getpid();
+  out["pid"] = pid != 0 ? pid : ::getpid();
   out["session"] = hex16(session);
   out["state"] = state;
   out["since_ms"] = since_ms;
@@ -33,7 +49,32 @@ std::string StatusDocument::json() const {
     out["waits"].push_back(Json{{"for", w.what}, {"whom", w.whom}, {"since_ms", w.since_ms}});
   }
   out["counters"] = object(counters);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(out);
+}
+
+Result<StatusDocument> StatusDocument::parse(std::string_view text) {
+  try {
+    const Json j = Json::parse(text);
+    StatusDocument d;
+    d.role = j.at("role");
+    d.index = j.at("index").is_null() ? -1 : j.at("index").get<int>();
+    d.pid = j.at("pid");
+    d.session = std::stoull(j.at("session").get<std::string>(), nullptr, 16);
+    d.state = j.at("state");
+    d.since_ms = j.at("since_ms");
+    d.holds = numbers(j.at("holds"));
+    for (const Json& w : j.at("waits"))
+      d.waits.push_back({w.at("for"), w.at("whom"), w.at("since_ms").get<std::uint64_t>()});
+    d.counters = numbers(j.at("counters"));
+    return d;
+  } catch (const std::exception& e) {
+    return fail(ExitCode::kUnreachable, fmt::format("its status cannot be read: {}", e.what()));
+  }
+}
+
+std::uint64_t StatusDocument::held(std::string_view key) const { return value_of(holds, key); }
+std::uint64_t StatusDocument::counted(std::string_view key) const {
+  return value_of(counters, key);
 }
 
 }  // namespace packline

@@ -1,17 +1,14 @@
 #include "lib/telemetry/status_server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <httplib.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <thread>
+
+#include "lib/base/whole_file.h"
 
 namespace packline {
 namespace {
@@ -40,19 +37,11 @@ Result<HostPort> parse(const std::string& address) {
 }
 
 Status write_port(const std::string& file, int port) {
-  const std::string temporary = fmt::format("{}.{}", file, ::getpid());
-  const std::string text = fmt::format("{}\n", port);
-  const int fd = ::open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
-  bool good = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (fd >= 0) ::close(fd);
-  good = good && std::rename(temporary.c_str(), file.c_str()) == 0;
-  if (good) return {};
-  const int error = errno;
-  ::unlink(temporary.c_str());
-  return fail(ExitCode::kUnreachable,
-              fmt::format("--http-port-file {}: cannot be written: {}; give a file in a folder "
-                          "that this user may write",
-                          file, std::strerror(error)));
+  const Status ok = write_whole(file, fmt::format("{}\n", port));
+  if (ok) return ok;
+  return fail(ok.error().code, fmt::format("--http-port-file {}; give a file in a folder that this "
+                                           "user may write",
+                                           ok.error().text));
 }
 
 }  // namespace

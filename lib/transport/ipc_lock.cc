@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -39,7 +40,7 @@ Result<IpcLock> IpcLock::take(const std::string& path) {
   const std::string lock_path = path + ".lock";
   for (;;) {
     Fd fd(::open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd) return cannot(path, "make its lock file");
+    if (!fd.open()) return cannot(path, "make its lock file");
     int rc = 0;
     do {
       rc = ::flock(fd.get(), LOCK_EX | LOCK_NB);
@@ -72,7 +73,7 @@ Result<IpcLock> IpcLock::take(const std::string& path) {
 }
 
 IpcLock::~IpcLock() {
-  if (!fd_) return;  // moved from
+  if (!fd_.open()) return;  // moved from
   ::unlink(path_.c_str());
   ::unlink((path_ + ".lock").c_str());
 }

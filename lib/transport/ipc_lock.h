@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "lib/base/fd.h"
 #include "lib/base/result.h"
-#include "lib/transport/fd.h"
 
 namespace packline {
 

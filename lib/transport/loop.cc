@@ -55,18 +55,7 @@ bool Loop::wait(Instant deadline) {
   const int count = static_cast<int>(items_.size());
   const int rc = zmq_poll(items_.data(), count, timeout_ms(deadline));
   PL_CHECK(rc >= 0 || zmq_errno() == EINTR);
-  std::size_t i = 0;
-  for (Entry& e : entries_) {
-    if (!e.in_use) continue;
-    e.item.revents = rc > 0 ? items_[i].revents : static_cast<short>(0);
-    ++i;
-  }
   return rc > 0;
 }
-
-bool Loop::readable(Id id) const {
-  return (entries_.at(id).item.revents & (ZMQ_POLLIN | ZMQ_POLLERR)) != 0;
-}
-bool Loop::writable(Id id) const { return (entries_.at(id).item.revents & ZMQ_POLLOUT) != 0; }
 
 }  // namespace packline

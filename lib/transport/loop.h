@@ -14,7 +14,7 @@ namespace packline {
 //   for (;;) {
 //     loop.wait(machine.next_deadline());
 //     const Instant t = now();
-//     if (loop.readable(reports)) while (auto m = socket.receive()) ...
+//     while (auto m = socket.receive()) ...
 //   }
 class Loop {
  public:
@@ -36,16 +36,12 @@ class Loop {
   // entry is ready.
   bool wait(Instant deadline);
 
-  // As wait() found it.
-  bool readable(Id id) const;
-  bool writable(Id id) const;
-
  private:
   Id add(zmq_pollitem_t item);
 
   struct Entry {
     bool in_use = false;
-    zmq_pollitem_t item{};  // and what wait() found
+    zmq_pollitem_t item{};
   };
   std::vector<Entry> entries_;  // by id
   std::vector<zmq_pollitem_t> items_;

@@ -144,8 +144,12 @@ Result<Socket> Socket::make(Context& c, zmq::socket_type type, Way way,
     zmq::socket_t s(c.zmq(), type);
     set_options(s, type, o);
     if (!routing_id.empty()) s.set(zmq::sockopt::routing_id, routing_id);
-    auto peers = Peers::watch(c, s.handle());
-    if (!peers) return tl::unexpected(peers.error());
+    std::unique_ptr<Peers> peers;
+    if (o.count_peers) {
+      auto watched = Peers::watch(c, s.handle());
+      if (!watched) return tl::unexpected(watched.error());
+      peers = std::move(*watched);
+    }
     for (const std::string& address : addresses) {
       at = address;
       if (address.find('[') != std::string::npos) s.set(zmq::sockopt::ipv6, true);
@@ -159,7 +163,7 @@ Result<Socket> Socket::make(Context& c, zmq::socket_type type, Way way,
       }
       s.bind(address);
     }
-    return Socket(std::move(s), std::move(*peers), o, type == zmq::socket_type::router);
+    return Socket(std::move(s), std::move(peers), o, type == zmq::socket_type::router);
   } catch (const zmq::error_t& e) {
     return cannot(way == Way::kBind ? "bind" : "connect to", at, e);
   }
@@ -194,6 +198,16 @@ Result<Socket> Socket::dealer_connect(Context& c, const std::string& address,
   return make(c, zmq::socket_type::dealer, Way::kConnect, {address}, o, routing_id);
 }
 
+int Socket::peers() {
+  PL_CHECK(peers_ != nullptr);
+  return peers_->count();
+}
+
+void* Socket::peers_handle() const {
+  PL_CHECK(peers_ != nullptr);
+  return peers_->handle();
+}
+
 Sent Socket::send(const std::vector<Buffer>& frames) { return send_parts(nullptr, frames); }
 
 Sent Socket::send_to(const std::string& routing_id, const std::vector<Buffer>& frames) {
@@ -203,7 +217,6 @@ Sent Socket::send_to(const std::string& routing_id, const std::vector<Buffer>& f
 Sent Socket::send_parts(const std::string* routing_id, const std::vector<Buffer>& frames) {
   PL_CHECK(!frames.empty());
   PL_CHECK((routing_id != nullptr) == router_);
-  peers_->count();  // so that what is told of peers does not pile up where nobody asks
   bool first = true;
   bool lost = false;
   const auto part = [&](const Buffer& frame, bool more) {
@@ -233,11 +246,9 @@ Sent Socket::send_parts(const std::string* routing_id, const std::vector<Buffer>
 
 std::optional<Incoming> Socket::receive() {
   auto part = receive_part(handle());
-  if (part == nullptr) {
-    peers_->count();  // so that what is told of peers does not pile up where nobody asks
-    return std::nullopt;
-  }
+  if (part == nullptr) return std::nullopt;
   Incoming in;
+  bool too_long = false;
   in.peer = peer_of(*part);
   bool more = part->more();
   if (router_) {
@@ -251,8 +262,8 @@ std::optional<Incoming> Socket::receive() {
     part = receive_part(handle());
     PL_CHECK(part != nullptr);  // a message arrives whole
     more = part->more();
-    if (in.too_long || in.frames.size() == frames_max_) {
-      in.too_long = true;
+    if (too_long || in.frames.size() == frames_max_) {
+      too_long = true;
       in.frames.clear();
       continue;
     }

@@ -17,17 +17,27 @@ namespace packline {
 struct SocketOptions {
   int send_mark = 2;  // messages queued for a peer before it counts as full; credit rules, not this
   int receive_mark = 2;
+  // Of what is received:
   std::int64_t frame_bytes_max = std::int64_t{4} << 30;  // a peer that sends more is cut off
   std::size_t frames_max = 1u << 20;                     // of a message; a longer one is dropped
   // tcp: a peer that acknowledges nothing, or takes nothing, for this long is connected to anew,
   // and what was under way to it is lost. Short, so that a healed network is used at once; but a
   // receiver that is only busy must not be cut off.
   int stall_ms = 5000;
+  bool count_peers = false;  // whether peers() will be asked
 
   // For messages that state everything and that their receiver reads at once.
   static SocketOptions state() { return {16, 16, 64 << 20, 16, 1000}; }
-  // For a sink's subscribers: packs are shared, so a queued one costs nothing.
-  static SocketOptions packs() { return {256, 64, std::int64_t{4} << 30, 1u << 20, 5000}; }
+  // For who receives packs and sends states (the Python client sets the same).
+  static SocketOptions packs() { return {256, 64, std::int64_t{4} << 30, 1u << 20, 1000}; }
+  // For who sends packs and receives states. Packs are shared, so a queued one costs nothing.
+  static SocketOptions subscribers() { return {256, 64, 64 << 20, 16, 5000}; }
+  // For windows, which any packer may take: both ends tell how many are connected.
+  static SocketOptions windows() {
+    SocketOptions o;
+    o.count_peers = true;
+    return o;
+  }
 };
 
 enum class Sent {
@@ -38,10 +48,9 @@ enum class Sent {
 
 // A message that arrived; the frames share its memory.
 struct Incoming {
-  std::string routing_id;  // ROUTER only: who sent it
-  std::vector<Buffer> frames;
-  std::string peer;       // "10.0.0.7" (tcp) or "process 4711" (ipc), for sentences; may be ""
-  bool too_long = false;  // more than frames_max frames; they were dropped
+  std::string routing_id;      // ROUTER only: who sent it
+  std::vector<Buffer> frames;  // none of a message of more than frames_max: they were dropped
+  std::string peer;            // "10.0.0.7" (tcp) or "process 4711" (ipc), for sentences; may be ""
 };
 
 // A ZeroMQ socket with the options that this product needs. Neither call ever blocks; closing
@@ -62,7 +71,7 @@ class Socket {
   static Result<Socket> sub_connect(Context& c, const std::vector<std::string>& addresses,
                                     const SocketOptions& o = SocketOptions::state());
   static Result<Socket> router_bind(Context& c, const std::string& address,
-                                    const SocketOptions& o = SocketOptions::packs());
+                                    const SocketOptions& o = SocketOptions::subscribers());
   // `routing_id` must be unique to this life of the process and at most 255 bytes.
   static Result<Socket> dealer_connect(Context& c, const std::string& address,
                                        const std::string& routing_id,
@@ -78,13 +87,13 @@ class Socket {
   Sent send_to(const std::string& routing_id, const std::vector<Buffer>& frames);  // ROUTER
   std::optional<Incoming> receive();
 
-  // Peers whose handshake succeeded and who are still connected.
-  int peers() { return peers_->count(); }
+  // Peers whose handshake succeeded and who are still connected. Of a socket with count_peers.
+  int peers();
 
   // As bound or connected last, with the port that the system chose.
   std::string address() const { return socket_.get(zmq::sockopt::last_endpoint); }
   void* handle() const { return const_cast<zmq::socket_t&>(socket_).handle(); }
-  void* peers_handle() const { return peers_->handle(); }
+  void* peers_handle() const;
 
   // How long a later close may go on writing what is queued; 0 at first. At most a second.
   void set_linger(Duration d);
@@ -103,7 +112,7 @@ class Socket {
   Sent send_parts(const std::string* routing_id, const std::vector<Buffer>& frames);
 
   zmq::socket_t socket_;
-  std::unique_ptr<Peers> peers_;  // destroyed before the socket it watches
+  std::unique_ptr<Peers> peers_;  // with count_peers; destroyed before the socket it watches
   std::size_t frames_max_;
   bool router_;
 };

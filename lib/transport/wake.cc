@@ -1,6 +1,7 @@
 #include "lib/transport/wake.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lib/transport/fd.h"
+#include "lib/base/fd.h"
 
 namespace packline {
 

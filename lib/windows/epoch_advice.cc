@@ -7,7 +7,7 @@
 namespace packline {
 namespace {
 
-constexpr double kHalfAPointInTen = 0.0005;  // below it two fills are the same to a reader
+constexpr double kSameToAReader = 0.0005;
 constexpr double kClearlyBetter = 0.01;
 constexpr double kNearlyAsGood = 0.005;
 constexpr double kNoAccident = 0.01;  // a share that is lost
@@ -33,14 +33,18 @@ std::optional<std::size_t> better_one(const std::vector<CapacityFit>& fits, std:
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string capacity_sentence(const EpochCount& count, const Advice& advice) {
+std::string capacity_sentence(const Job& job, const EpochCount& count, const Advice& advice) {
   const CapacityFit& own = advice.own_fit();
   std::string out = fmt::format("fill {}", percent(count.fill()));
-  if (count.fill() >= own.best_fill() - kHalfAPointInTen) {
+  if (count.fill() >= own.best_fill() - kSameToAReader) {
     out += fmt::format(", the best possible for these lengths at {}", grouped(own.capacity));
   } else {
-    out += fmt::format("; at {} best fit over the whole epoch gives {}, no plan more than {}",
-                       grouped(own.capacity), percent(own.fill()), percent(own.best_fill()));
+    const bool no_better = own.fill() >= own.best_fill() - kSameToAReader;
+    out += fmt::format("; at {} {} over the whole epoch gives {}, {}", grouped(own.capacity),
+                       job.pack.strategy == Strategy::kWrapped ? "one cut" : "best fit",
+                       percent(own.fill()),
+                       no_better ? "the best possible"
+                                 : fmt::format("no plan more than {}", percent(own.best_fill())));
   }
   if (advice.better) {
     const CapacityFit& better = advice.capacities[*advice.better];
@@ -55,7 +59,7 @@ std::string look_ahead_sentence(const Job& job, const EpochCount& count, const A
     const PackSettings more = *with_default_look_ahead(job.pack);
     return fmt::format(
         "look-ahead: {} as it is, about {} with pack.lookahead_packs {}, lookahead_samples_max {}, "
-        "lookahead_windows_max {} (at most {} with the whole epoch at once)",
+        "lookahead_windows_max {} ({} with the whole epoch planned at once)",
         percent(count.fill()), percent(*advice.default_look_ahead), more.lookahead_packs,
         more.lookahead_samples_max, more.lookahead_windows_max, percent(advice.at_once));
   }
@@ -180,7 +184,7 @@ Advice advice_on(const Job& job, const EpochCount& count) {
 std::vector<std::string> advice_sentences(const Job& job, const EpochCount& count,
                                           const Advice& advice) {
   if (count.packs == 0) return {};
-  std::vector<std::string> all = {capacity_sentence(count, advice),
+  std::vector<std::string> all = {capacity_sentence(job, count, advice),
                                   look_ahead_sentence(job, count, advice),
                                   balance_sentence(job, advice)};
   std::erase(all, "");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,21 +22,9 @@ namespace {
 constexpr std::size_t kTextMax = 4096;        // bytes of one text
 constexpr std::size_t kLineMax = 256 * 1024;  // more than any line of ours, escapes and all
 
-// An open file; closes itself.
-class File {
- public:
-  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
+Fd open_file(const std::string& path, int flags) {
+  return Fd(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+}
 
 tl::unexpected<Error> cannot(const char* what, const std::string& path, int error) {
   return fail(ExitCode::kWrongJob,
@@ -93,17 +82,17 @@ Result<std::uint64_t> kept_bytes(int fd, const std::string& path, std::uint64_t 
 
 // Cuts off a torn last line and the lines of records from `from` on. Without a file: nothing to do.
 Status cut(const std::string& path, std::uint64_t from) {
-  const File file(path, O_RDWR);
+  const Fd file = open_file(path, O_RDWR);
   if (!file.open()) {
     if (errno == ENOENT) return {};
     return cannot("open", path, errno);
   }
-  const Result<std::uint64_t> kept = kept_bytes(file.fd(), path, from);
+  const Result<std::uint64_t> kept = kept_bytes(file.get(), path, from);
   if (!kept) return tl::unexpected<Error>(kept.error());
   struct stat info{};
-  if (::fstat(file.fd(), &info) != 0) return cannot("read", path, errno);
+  if (::fstat(file.get(), &info) != 0) return cannot("read", path, errno);
   if (static_cast<std::uint64_t>(info.st_size) == *kept) return {};
-  if (::ftruncate(file.fd(), static_cast<off_t>(*kept)) != 0) return cannot("cut", path, errno);
+  if (::ftruncate(file.get(), static_cast<off_t>(*kept)) != 0) return cannot("cut", path, errno);
   return {};
 }
 
@@ -120,7 +109,8 @@ std::string quarantine_line(const Loss& loss, std::uint32_t lanes) {
 
 Quarantine::Quarantine(const Job& job)
     : folder_(fmt::format("{}/{}-{:016x}/quarantine", job.state, job.name, job.fingerprint)),
-      lanes_(job.lanes) {}
+      lanes_(job.lanes),
+      locks_(job.lanes) {}
 
 std::string Quarantine::path_of(const WindowKey& key) const {
   return fmt::format("{}/epoch-{}.lane-{}.jsonl", folder_, key.epoch, key.lane);
@@ -129,7 +119,7 @@ std::string Quarantine::path_of(const WindowKey& key) const {
 Status Quarantine::write(const ClosedWindow& window, const std::vector<Loss>& losses) {
   Status ok = append(window, losses);
   if (ok) {
-    failing_ = false;
+    if (!losses.empty()) failing_ = false;
     return {};
   }
   lanes_[window.key.lane].known = false;  // something may be half written: look again next time
@@ -138,12 +128,40 @@ Status Quarantine::write(const ClosedWindow& window, const std::vector<Loss>& lo
   return ok;
 }
 
+// Two lines of one job in one state folder would cut each other's lines.
+Status Quarantine::own(std::uint32_t lane) {
+  if (locks_[lane].open()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  const std::string path = fmt::format("{}/lane-{}.lock", folder_, lane);
+  if (error) return cannot("make the folder of", path, error.value());
+  Fd lock = open_file(path, O_RDWR | O_CREAT);
+  if (!lock.open()) return cannot("open", path, errno);
+  int rc = 0;
+  do rc = ::flock(lock.get(), LOCK_EX | LOCK_NB);
+  while (rc != 0 && errno == EINTR);
+  if (rc != 0 && errno == EWOULDBLOCK) {
+    return fail(ExitCode::kWrongJob,
+                fmt::format("{}: another process that makes this lane of this job holds the "
+                            "quarantine file; the loss is counted, but not described there (give "
+                            "one of the two lines another state folder)",
+                            path));
+  }
+  if (rc != 0) return cannot("lock", path, errno);
+  locks_[lane] = std::move(lock);
+  return {};
+}
+
 Status Quarantine::append(const ClosedWindow& window, const std::vector<Loss>& losses) {
   const WindowKey& key = window.key;
   const std::string path = path_of(key);
   Known& lane = lanes_[key.lane];
   const bool goes_on = lane.known && lane.epoch == key.epoch && lane.index == key.index;
-  if (!goes_on) {
+  const bool cuts = !goes_on && ::access(path.c_str(), F_OK) == 0;
+  if (cuts || !losses.empty()) {
+    if (Status ok = own(key.lane); !ok) return ok;
+  }
+  if (cuts) {
     const Result<Position> before = Position::parse(window.before);
     if (!before) return tl::unexpected<Error>(before.error());
     // A record that an earlier window began was counted there.
@@ -158,12 +176,9 @@ Status Quarantine::append(const ClosedWindow& window, const std::vector<Loss>& l
     lines += quarantine_line(loss, static_cast<std::uint32_t>(lanes_.size()));
     lines += '\n';
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) return cannot("make the folder of", path, error.value());
-  const File file(path, O_WRONLY | O_APPEND | O_CREAT);
+  const Fd file = open_file(path, O_WRONLY | O_APPEND | O_CREAT);
   if (!file.open()) return cannot("open", path, errno);
-  return write_all(file.fd(), lines, path);
+  return write_all(file.get(), lines, path);
 }
 
 }  // namespace packline

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/fd.h"
 #include "lib/base/result.h"
 #include "lib/config/job.h"
 #include "lib/windows/window_maker.h"
@@ -22,14 +23,15 @@ std::string quarantine_line(const Loss& loss, std::uint32_t lanes);
 // stands there once however often its window was made: where a lane is read again, the lines from
 // there on are cut off first, and so is a line that a killed process left half written.
 //
-// Call write() for every window made, before it is sent. One process writes a lane's files, from
-// one thread at a time. Nothing is synced to disk: what a power failure takes is made again only
-// where the stream goes on before it.
+// Call write() for every window made, before it is sent, from one thread at a time. One process
+// writes a lane's files: the first that has something to write locks <folder>/lane-<l>.lock until
+// it ends, any other's losses are counted and not described. Nothing is synced to disk: what a
+// power failure takes is made again only where the stream goes on before it.
 class Quarantine {
  public:
   explicit Quarantine(const Job& job);  // needs job.fingerprint; touches no file
 
-  // Error (kDataRefused): the file could not be written, a full disk. The loss is counted in the
+  // Error (kWrongJob): the file could not be written, a full disk. The loss is counted in the
   // window's ledger all the same, so the line can go on; later calls try again and are silent until
   // one has worked.
   Status write(const ClosedWindow& window, const std::vector<Loss>& losses);
@@ -46,10 +48,12 @@ class Quarantine {
   };
 
   std::string path_of(const WindowKey& key) const;
+  Status own(std::uint32_t lane);
   Status append(const ClosedWindow& window, const std::vector<Loss>& losses);
 
   std::string folder_;
   std::vector<Known> lanes_;
+  std::vector<Fd> locks_;  // by lane; those that were taken
   std::uint64_t unwritten_ = 0;
   bool failing_ = false;
 };

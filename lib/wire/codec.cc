@@ -26,8 +26,16 @@ tl::unexpected<Error> refused(std::string text) {
   return fail(ExitCode::kUnreachable, std::move(text));
 }
 
+template <typename M, std::size_t I = 0>
+constexpr std::string_view type_name() {
+  if constexpr (std::is_same_v<M, std::variant_alternative_t<I, Message>>)
+    return kTypes[I];
+  else
+    return type_name<M, I + 1>();
+}
+
 template <typename M>
-Frames encode_as(const M& m, std::string_view type) {
+Frames write(const M& m, std::string_view type) {
   HeaderWriter out(kCommonKeys + wire::field_count(m));
   out("v", kProtocolVersion);
   out("type", std::string(type));
@@ -42,8 +50,8 @@ Frames encode_as(const M& m, std::string_view type) {
 }
 
 template <typename M>
-Result<Message> decode_as(const Header& header, std::string_view type, const Frames& frames,
-                          const Limits& limits) {
+Result<Message> read(const Header& header, std::string_view type, const Frames& frames,
+                     const Limits& limits) {
   Reading reading{type, limits, frames, 1, {}};
   HeaderReader in(reading, header.map());
   M m;
@@ -69,7 +77,7 @@ Result<Message> decode_type(const Header& header, std::string_view type, const F
     return refused("a message arrived whose type this version does not know");
   } else {
     if (type != kTypes[I]) return decode_type<I + 1>(header, type, frames, limits);
-    return decode_as<std::variant_alternative_t<I, Message>>(header, kTypes[I], frames, limits);
+    return read<std::variant_alternative_t<I, Message>>(header, kTypes[I], frames, limits);
   }
 }
 
@@ -114,8 +122,13 @@ Result<Message> decode_checked(const Frames& frames, const Limits& limits) {
 
 std::string_view type_of(const Message& m) { return kTypes[m.index()]; }
 
+template <typename M>
+Frames encode(const M& m) {
+  return write(m, type_name<M>());
+}
+
 Frames encode(const Message& m) {
-  return std::visit([&](const auto& x) { return encode_as(x, type_of(m)); }, m);
+  return std::visit([&](const auto& x) { return write(x, type_of(m)); }, m);
 }
 
 Result<Message> decode(const Frames& frames, const Limits& limits) {
@@ -125,5 +138,28 @@ Result<Message> decode(const Frames& frames, const Limits& limits) {
     return refused(fmt::format("a message cannot be read: {}", e.what()));
   }
 }
+
+template <typename M>
+Result<M> decode_as(const Frames& frames, const Limits& limits) {
+  Result<Message> m = decode(frames, limits);
+  if (!m) return tl::unexpected(m.error());
+  if (auto* wanted = std::get_if<M>(&*m)) return std::move(*wanted);
+  return refused(fmt::format("a {} came where a {} was expected", type_of(*m), type_name<M>()));
+}
+
+#define PACKLINE_MESSAGE(M)           \
+  template Frames encode(const M& m); \
+  template Result<M> decode_as(const Frames& frames, const Limits& limits);
+PACKLINE_MESSAGE(Window)
+PACKLINE_MESSAGE(Slice)
+PACKLINE_MESSAGE(Report)
+PACKLINE_MESSAGE(Subscribe)
+PACKLINE_MESSAGE(Welcome)
+PACKLINE_MESSAGE(Pack)
+PACKLINE_MESSAGE(End)
+PACKLINE_MESSAGE(ErrorMessage)
+PACKLINE_MESSAGE(Waiting)
+PACKLINE_MESSAGE(Notice)
+#undef PACKLINE_MESSAGE
 
 }  // namespace packline

@@ -17,7 +17,8 @@ namespace packline {
 
 constexpr std::uint32_t kProtocolVersion = 1;
 
-// Limits of one message. The defaults suit any job; a job's own bound may be smaller.
+// Limits of one message that is read; they suit any job. The sockets have their own for what they
+// take off the wire (SocketOptions): a frame, and the frames of a message.
 struct Limits {
   std::size_t header_bytes = 16u << 20;
   std::size_t header_values = 4u << 20;  // lists, maps, keys and values of one header together
@@ -35,8 +36,15 @@ using Frames = std::vector<Buffer>;
 // "window", "slice", ...: the message's name on the wire.
 std::string_view type_of(const Message& m);
 
+// Of the struct itself, or of whichever one the variant holds.
+template <typename M>
+Frames encode(const M& m);
 Frames encode(const Message& m);
+
 Result<Message> decode(const Frames& frames, const Limits& limits = {});
+// A message of one kind; another one that came instead is an error that names both.
+template <typename M>
+Result<M> decode_as(const Frames& frames, const Limits& limits = {});
 
 // Samples as frames: a header, the sample ids, then one frame of data and, where the kind has them,
 // one of rows for each column. What a pack and a window have in common on the wire.

@@ -45,16 +45,7 @@ void fields(Io& io, T& v) {
 
 template <typename Io, Like<Ledger> T>
 void fields(Io& io, T& v) {
-  io("records_read", v.records_read);
-  io("records_encoded", v.records_encoded);
-  io("records_lost", v.records_lost);
-  io("samples_made", v.samples_made);
-  io("tokens_made", v.tokens_made);
-  io("samples_lost", v.samples_lost);
-  io("tokens_lost", v.tokens_lost);
-  io("tokens_truncated", v.tokens_truncated);
-  io("samples_repeated", v.samples_repeated);
-  io("tokens_repeated", v.tokens_repeated);
+  each_field([&io](const char* name, auto& field) { io(name, field); }, v);
 }
 
 template <typename Io, Like<Tally> T>
@@ -117,6 +108,12 @@ void fields(Io& io, T& v) {
   io("lease_left_ms", v.lease_left_ms);
 }
 
+template <typename Io, Like<RefusedPlace> T>
+void fields(Io& io, T& v) {
+  io("position_hash", v.position_hash);
+  io("text", v.text);
+}
+
 template <typename Io, Like<LaneNotice> T>
 void fields(Io& io, T& v) {
   io("lane", v.lane);
@@ -126,6 +123,7 @@ void fields(Io& io, T& v) {
   io("held", v.held);
   io("reading", v.reading);
   io("reading_ms", v.reading_ms);
+  io("refused", v.refused);
 }
 
 // The messages; v, type, job and dp_size come before these.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/buffer.h"
+#include "lib/delivery/identity.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
 #include "lib/delivery/progress.h"
@@ -88,8 +89,8 @@ struct Report {
   std::string endpoint;        // where its slices go
   std::optional<Heard> heard;  // the highest of its trainer's sessions
   bool live = false;           // a trainer was heard within "silent"
-  std::vector<std::pair<std::uint32_t, Place>>
-      lanes;  // what it wants next in that producer's lanes
+  // What it wants next in that producer's lanes.
+  std::vector<std::pair<std::uint32_t, Place>> lanes;
   std::vector<WindowKey> held;
   bool done = false;
   bool bye = false;
@@ -102,8 +103,8 @@ struct Subscribe {
   std::uint32_t peer = 0;  // 0..ranks_per_dp_rank-1: which of the ranks that share this sink
   TrainerSession session;
   std::uint64_t seq = 0;
-  std::optional<Cursor>
-      want;                // the next not received; none = "which job is this": answered by Welcome
+  // The next not received; none = "which job is this": answered by Welcome.
+  std::optional<Cursor> want;
   std::uint32_t room = 0;  // packs it can still take
   bool done = false;
   Progress progress;
@@ -113,8 +114,8 @@ struct Subscribe {
 struct Welcome {
   Envelope envelope;
   TrainerSession session;  // whom it answers
-  std::vector<std::pair<std::string, std::string>>
-      identity;  // every setting that determines the stream
+  // Every setting that determines the stream.
+  Identity identity;
   std::uint32_t stream_version = 0;
   std::uint32_t ranks_per_dp_rank = 1;
   std::uint32_t packs_per_optimizer_step = 1;
@@ -158,8 +159,8 @@ enum class ErrorReason : std::uint8_t {
   kWrongRank,
   kLineFailed
 };
-std::string_view name_of(
-    ErrorReason r);  // fenced, other_job, other_dp_size, not_divisible, wrong_rank, line_failed
+// fenced, other_job, other_dp_size, not_divisible, wrong_rank, line_failed
+std::string_view name_of(ErrorReason r);
 
 // sink -> trainer rank.
 struct ErrorMessage {
@@ -187,6 +188,14 @@ struct SentWindow {
   bool operator==(const SentWindow&) const = default;
 };
 
+// Why a producer cannot make the window at the head of a lane: the place was given by a cursor that
+// is none of this job's. A rank that wants exactly that place is to be told.
+struct RefusedPlace {
+  std::uint64_t position_hash = 0;  // XXH3 of the position, which may be long
+  std::string text;                 // the sentence; cut, and "" beyond the first 64 lanes
+  bool operator==(const RefusedPlace&) const = default;
+};
+
 // The state of one lane of a producer.
 struct LaneNotice {
   std::uint32_t lane = 0;
@@ -194,7 +203,8 @@ struct LaneNotice {
   std::uint64_t epoch = 0, index = 0;  // of the head: the next window to read
   std::uint32_t held = 0;              // windows
   bool reading = false;
-  std::uint64_t reading_ms = 0;  // since when
+  std::uint64_t reading_ms = 0;                        // since when
+  std::optional<RefusedPlace> refused = std::nullopt;  // the head cannot be read
   bool operator==(const LaneNotice&) const = default;
 };
 
@@ -205,13 +215,13 @@ struct Notice {
   std::uint64_t session = 0;
   bool finished = false;
   std::uint32_t packers = 0;  // connected now
-  std::uint64_t unsent_ms =
-      0;  // for how long no packer has taken a window that is ready; 0 = none waits
+  // For how long no packer has taken a window that is ready; 0 = none waits.
+  std::uint64_t unsent_ms = 0;
   std::vector<LaneNotice> lanes;
   std::vector<SentWindow> sent;  // the oldest 64
   // Every setting that determines the stream (lib/config), so that packers and sinks, which may not
   // see the data, know the job and can name the first setting in which their own job file differs.
-  std::vector<std::pair<std::string, std::string>> identity;
+  Identity identity;
   // The dp_rank with the lowest place, when that place alone keeps a lane from being read on (all
   // credit is held from it on); and for how long that rank's sink has not reported.
   std::optional<std::uint32_t> slowest_rank;

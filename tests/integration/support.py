@@ -92,6 +92,29 @@ def packline_run(job, *options, command=None, summary=None, timeout=60):
     return done, json.loads(summary.read_text()) if summary.exists() else None
 
 
+def line_at(producers, sinks):
+    """The --set arguments of a line whose roles are started by hand at these base addresses."""
+    return ["--set", f"line.producers={json.dumps(producers)}", "--set", f"line.sinks={json.dumps(sinks)}",
+            "--set", "line.security=none"]
+
+
+# A trainer of every rank whose first steps take their time: job ranks steps seconds.
+SLOW = """
+import sys, time
+from packline import PackStream, close_all
+job, ranks, steps, seconds = sys.argv[1:]
+streams = [PackStream(job, dp_rank=r, layout="numpy", prefetch=1) for r in range(int(ranks))]
+for n, packs in enumerate(zip(*streams)):
+    if n < int(steps):
+        time.sleep(float(seconds))
+close_all(streams)
+"""
+
+
+def slow_trainer(job, ranks, steps, seconds):
+    return [sys.executable, "-c", SLOW, str(job), str(ranks), str(steps), str(seconds)]
+
+
 def ranks_command(job, out, *options):
     """The command of a Python process that drives every rank in step and writes what they got."""
     return [sys.executable, HERE / "drive_ranks.py", "--job", job, "--out", out, *options]

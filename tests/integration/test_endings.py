@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from support import PACKLINE, PATIENCE, children_of, client_env, packline_run, ranks_command, run, write_job, write_tokens
+from support import PACKLINE, PATIENCE, children_of, client_env, line_at, packline_run, ranks_command, run, write_job, write_tokens
 
 pytestmark = pytest.mark.loopback
 
@@ -140,14 +140,13 @@ def test_a_refused_record_ends_the_line_with_exit_3(tmp_path):
 
 def test_every_role_started_by_hand_ends_with_exit_0(job, tmp_path):
     base = f"ipc://{tmp_path}/"
-    sets = ["--set", f'line.producers=["{base}p0"]', "--set",
-            "line.sinks=[" + ",".join(f'"{base}s{r}"' for r in range(4)) + "]"]
+    sets = line_at([f"{base}p0"], [f"{base}s{r}" for r in range(4)])
     bin_dir = pathlib.Path(PACKLINE).parent
     roles = [[bin_dir / "packline-producer", "--config", job, "--index", "0"], [bin_dir / "packline-packer", "--config", job]]
     roles += [[bin_dir / "packline-sink", "--config", job, "--dp-rank", str(r)] for r in range(4)]
     running = [subprocess.Popen([str(a) for a in r + sets], stderr=subprocess.PIPE, text=True) for r in roles]
     try:
-        tails = [subprocess.Popen([PACKLINE, "tail", str(job), "--dp-rank", str(r), *sets], stdout=subprocess.PIPE,
+        tails = [subprocess.Popen([PACKLINE, "tail", str(job), "--join", "--dp-rank", str(r), *sets], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, env=client_env()) for r in range(4)]
         running += tails
         for p in running:

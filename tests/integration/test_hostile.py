@@ -12,14 +12,30 @@ import time
 import msgpack
 import pytest
 import zmq
-from support import PACKLINE, PATIENCE, client_env, run, write_job, write_tokens
+from support import PACKLINE, PATIENCE, client_env, packline_run, ranks_command, run, slow_trainer, write_job, write_tokens
 
-SLOW = """
-import sys, time
-from packline import PackStream, close_all
-streams = [PackStream(sys.argv[1], dp_rank=r, layout="numpy") for r in range(2)]
-for packs in zip(*streams):
-    time.sleep(0.01)  # long enough for all that is sent meanwhile
+# Each rank comes with positions that no job has, whatever else of its cursor fits; then with its own state.
+GARBAGE = """
+import json, sys
+from packline import OtherJob, PackStream, close_all
+job, state = sys.argv[1:]
+good = json.load(open(state))
+streams = [PackStream(job, dp_rank=r, layout="rows") for r in range(2)]
+lane = str(good["window"] % len(good["lanes"]))
+for position in ("no position", "99999999.0.0", "1.0.0,x" * 9000):
+    bad = json.loads(json.dumps(good))
+    bad["lanes"][lane][2] = position
+    told = []
+    for s in streams:
+        s.load_state_dict(bad)
+        try:
+            next(iter(s))
+        except OtherJob as e:
+            told.append(str(e))
+    assert len(told) == 2 and all("cannot read where the cursor stands" in t for t in told), (position[:20], told)
+for s in streams:
+    s.load_state_dict(good)
+print("rest", len(list(zip(*streams))))
 close_all(streams)
 """
 GREETING = b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 16 + b"\0" + b"\0" * 31
@@ -72,7 +88,7 @@ def test_garbage_on_every_port_changes_nothing(tmp_path):
     expected = json.loads(run([PACKLINE, "count", job, "--format", "json"]).stdout)["totals"]
     summary = tmp_path / "summary.json"
     with open(tmp_path / "log", "w+") as log:
-        line = subprocess.Popen([PACKLINE, "run", str(job), "--summary", str(summary), "--", sys.executable, "-c", SLOW, str(job)],
+        line = subprocess.Popen([PACKLINE, "run", str(job), "--summary", str(summary), "--", *slow_trainer(job, 2, 10**6, 0.01)],
                                 env=client_env(), stderr=log, stdin=subprocess.DEVNULL)
         pointer = tmp_path / "state/run.json"
         ports = []
@@ -103,3 +119,18 @@ def test_garbage_on_every_port_changes_nothing(tmp_path):
     assert counts["restarts"] == {"packer": 0, "producer": 0, "sink": 0}
     for what in ("no report", "no slice", "no subscribe"):
         assert f"dropped what is {what}, from " in said
+
+
+@pytest.mark.loopback
+def test_a_position_of_no_job_is_told_and_ends_no_producer(tmp_path):
+    job = write_job(tmp_path, deliver={"dp_size": 2}, pack={"dp_size_multiple": 2})
+    write_tokens(tmp_path / "data/a.jsonl", seed=21, records=300)
+    steps = json.loads(run([PACKLINE, "count", job, "--format", "json"]).stdout)["totals"]["steps"]
+    state = tmp_path / "state.json"
+    done, _ = packline_run(job, command=ranks_command(job, tmp_path / "got.json", "--ranks", 2, "--steps", 10, "--state", state))
+    assert done.returncode == 0, done.stderr
+    done, summary = packline_run(job, "--producers", 2, command=[sys.executable, "-c", GARBAGE, job, state])
+    assert done.returncode == 0, done.stderr
+    assert summary["restarts"] == {"packer": 0, "producer": 0, "sink": 0}
+    assert done.stdout == f"rest {steps - 10}\n"
+    assert "refused what a trainer rank wants" in done.stderr

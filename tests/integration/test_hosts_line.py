@@ -34,7 +34,7 @@ def start_all(hosts, job, log):
     roles |= {h: ["packline-sink", "--config", job, "--dp-rank", i] for i, h in enumerate(SINKS)}
     started = {h: hosts.start(h, [BIN / argv[0], *argv[1:]], stderr=log, env=client_env()) for h, argv in roles.items()}
     for i, h in enumerate(SINKS):
-        tail = [PACKLINE, "tail", job, "--dp-rank", i, "--format", "jsonl"]
+        tail = [PACKLINE, "tail", job, "--join", "--dp-rank", i, "--format", "jsonl"]
         with open(job.parent / f"got-{i}", "w") as out:
             started[f"trainer-{i}"] = hosts.start(h, tail, stdout=out, stderr=log, env=client_env())
     return started

@@ -4,22 +4,12 @@ import os
 import pty
 import re
 import subprocess
-import sys
 
 import pytest
-from support import PACKLINE, PATIENCE, client_env, write_job, write_tokens
+from support import PACKLINE, PATIENCE, client_env, slow_trainer, write_job, write_tokens
 
 LINE = re.compile(r"windows \d+  packs \d+  [\d.]+( [kMG])?/s  tokens [\d.]+( [kMG])?/s  fill [\d.]+ %  "
                   r"queue: producers \d+/16, sinks \d+/32  limits: (the trainer|packing|reading and encoding)")
-SLOW = """
-import sys, time
-from packline import PackStream, close_all
-streams = [PackStream(sys.argv[1], dp_rank=r, layout="numpy", prefetch=1) for r in range(2)]
-for n, packs in enumerate(zip(*streams)):
-    if n < int(sys.argv[2]):
-        time.sleep(float(sys.argv[3]))  # a step of a trainer
-close_all(streams)
-"""
 
 
 @pytest.fixture
@@ -31,7 +21,7 @@ def job(tmp_path):
 
 def test_on_a_terminal_one_line_is_rewritten(job):
     ours, its = pty.openpty()
-    line = subprocess.Popen([PACKLINE, "run", job, "--", sys.executable, "-c", SLOW, job, "20", "0.1"], env=client_env(),
+    line = subprocess.Popen([PACKLINE, "run", job, "--", *slow_trainer(job, 2, 20, 0.1)], env=client_env(),
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=its)
     os.close(its)
     shown = b""
@@ -57,7 +47,7 @@ def test_on_a_terminal_one_line_is_rewritten(job):
 
 @pytest.mark.long
 def test_without_a_terminal_it_is_a_line_every_10_s(job):
-    done = subprocess.run([PACKLINE, "run", job, "--", sys.executable, "-c", SLOW, job, "30", "0.5"], env=client_env(), timeout=120,
+    done = subprocess.run([PACKLINE, "run", job, "--", *slow_trainer(job, 2, 30, 0.5)], env=client_env(), timeout=120,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     lines = [s for s in done.stderr.splitlines() if s.startswith("windows ")]
     assert 1 <= len(lines) <= 3 and all(LINE.match(s) for s in lines)

@@ -29,7 +29,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         at = dict(attributes)
         self.tags.add(tag)
-        self.links += [f"{k}={v}" for k, v in attributes if k in ("src", "href", "srcset", "action") or k.startswith("on")]
+        self.links += [k for k in at if k in ("src", "href", "srcset", "action") or k.startswith("on")]
         self._id = at.get("id")
         if tag == "data":
             self.numbers.setdefault(at["data-key"], []).append(float(at["value"]))
@@ -65,7 +65,7 @@ def reported(job, *options):
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    """Two epochs of two sources, one of hostile name and hostile records; some are too long, some are cut off from loss."""
+    """Two epochs of two sources, one of hostile name and with hostile records; some are too long."""
     folder = tmp_path_factory.mktemp("report")
     path = write_job(folder, name="<b>job</b>", epochs=2, pack={"lookahead_packs": 1}, sources=[
         {"path": "data/a.jsonl", "format": "tokens"}, {"path": "data/b*.jsonl", "format": "tokens"}])
@@ -133,7 +133,7 @@ def test_the_advice_adds_up(job):
 
 def test_the_page_is_one_file_that_runs_and_loads_nothing(job):
     page, _ = reported(job)
-    assert not page.tags & {"script", "img", "link", "iframe", "object", "b-", "form", "base"}
+    assert not page.tags & {"script", "img", "link", "iframe", "object", "form", "base"}
     assert page.links == []
     assert HOSTILE in page.text
     assert "<b>job</b>" in page.text

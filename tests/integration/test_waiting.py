@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support import BIN, HERE, PATIENCE, client_env, write_job, write_tokens
+from support import BIN, HERE, PATIENCE, client_env, line_at, write_job, write_tokens
 
 TRAINER = """
 import logging, sys
@@ -24,7 +24,7 @@ def test_a_line_without_a_packer_is_named_then_raised(tmp_path):
     job = write_job(tmp_path, deliver={"dp_size": 1, "warn_after_s": 2, "fail_after_s": 60}, pack={"dp_size_multiple": 1})
     write_tokens(tmp_path / "data/a.jsonl", seed=4, records=100)
     producer, sink = f"ipc://{tmp_path}/p0", f"ipc://{tmp_path}/s0"
-    sets = ["--set", f'line.producers=["{producer}"]', "--set", f'line.sinks=["{sink}"]']
+    sets = line_at([producer], [sink])
     roles = [
         subprocess.Popen([BIN / "packline-producer", "--config", job, "--index", "0", *sets], stderr=subprocess.PIPE),
         subprocess.Popen([BIN / "packline-sink", "--config", job, "--dp-rank", "0", *sets], stderr=subprocess.PIPE),
@@ -55,8 +55,8 @@ def test_every_role_says_whom_it_waits_for_then_fails_with_it(tmp_path):
     """Each of the three, with nobody there: unasked past warn_after_s, exit 4 past fail_after_s."""
     job = write_job(tmp_path, deliver={"dp_size": 1}, pack={"dp_size_multiple": 1})
     write_tokens(tmp_path / "data/a.jsonl", seed=4, records=10)
-    sets = ["--set", f'line.producers=["ipc://{tmp_path}/p"]', "--set", f'line.sinks=["ipc://{tmp_path}/s"]']
-    away = ["--set", f'line.producers=["ipc://{tmp_path}/away"]', *sets[2:]]  # where no producer is
+    sets = line_at([f"ipc://{tmp_path}/p"], [f"ipc://{tmp_path}/s"])
+    away = line_at([f"ipc://{tmp_path}/away"], [f"ipc://{tmp_path}/s"])  # where no producer is
     roles = {"producer": start_role(job, "producer", "--index", "0", *sets), "packer": start_role(job, "packer", *away),
              "sink": start_role(job, "sink", "--dp-rank", "0", *away)}
     waits = {"producer": "waits for its first report from sink 0 since 1", "packer": "waits for a notice from producers at ipc://",
@@ -74,9 +74,9 @@ def test_every_role_says_whom_it_waits_for_then_fails_with_it(tmp_path):
 def test_a_producer_without_a_packer_says_so(tmp_path):
     job = write_job(tmp_path, deliver={"dp_size": 1}, pack={"dp_size_multiple": 1})
     write_tokens(tmp_path / "data/a.jsonl", seed=4, records=100)
-    sets = ["--set", f'line.producers=["ipc://{tmp_path}/p"]', "--set", f'line.sinks=["ipc://{tmp_path}/s"]']
+    sets = line_at([f"ipc://{tmp_path}/p"], [f"ipc://{tmp_path}/s"])
     roles = [start_role(job, "producer", "--index", "0", *sets), start_role(job, "sink", "--dp-rank", "0", *sets)]
-    tail = subprocess.Popen([str(BIN / "packline"), "tail", str(job), "--dp-rank", "0", *sets, *SHORT], stderr=subprocess.PIPE,
+    tail = subprocess.Popen([str(BIN / "packline"), "tail", str(job), "--join", "--dp-rank", "0", *sets, *SHORT], stderr=subprocess.PIPE,
                             text=True, env=client_env())
     try:
         _, trainer_said = tail.communicate(timeout=30 * PATIENCE)

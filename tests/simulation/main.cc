@@ -1,8 +1,10 @@
 // packline-simulate: the production state machines of delivery under a virtual clock, a lossy
 // network and dying processes. One seed is one run, always the same.
 //
-//   packline-simulate --seeds A:B [--no-faults] [--jobs N]    the seeds A..B-1; exit 1 when one
-//   fails packline-simulate --seed N [--no-faults] [--trace]        one seed
+// clang-format off
+//   packline-simulate --seeds A:B [--no-faults] [--jobs N]    the seeds A..B-1; exit 1 when one fails
+//   packline-simulate --seed N [--no-faults] [--trace]        one seed
+// clang-format on
 
 #include <fmt/format.h>
 #include <sys/mman.h>

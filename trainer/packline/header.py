@@ -151,7 +151,7 @@ def text(m: dict, key: str, limit: int = TEXT_BYTES_MAX) -> str:
     return v
 
 
-def struct(m: dict, key: str) -> dict:
+def mapping(m: dict, key: str) -> dict:
     v = m.get(key)
     if type(v) is not dict:
         raise BadMessage(f"`{key}` must be a map, is {_short(v)}")

@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from .cursor import Cursor, Saved, first_difference
 from .errors import BadState, OtherJob, OtherStreamVersion, WrongRank
-from .line import Line, find_line, sink_of
+from .line import Line, checked, find_line, sink_of
 from .ranks import Rank, resolve
 from .wire import Welcome
 
@@ -26,10 +26,10 @@ class Way(NamedTuple):
 
 
 def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Optional[str]) -> Way:
-    """Reads the environment and, without an endpoint, the line's file. NoLine, WrongRank,
-    OtherJob."""
+    """Reads the environment and, without an endpoint, the line's file. NoLine (also for an endpoint
+    that is no address), WrongRank, OtherJob."""
     if endpoint is not None:
-        return Way(Rank(dp_rank, peer or 0), endpoint, None)
+        return Way(Rank(dp_rank, peer or 0), checked(endpoint), None)
     line = find_line(job)
     rank = resolve(line.dp_size, line.ranks_per_dp_rank, dp_rank, peer)
     return Way(rank, sink_of(line, rank.dp_rank), line)
@@ -38,11 +38,6 @@ def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Op
 def check_welcome(way: Way, welcome: Welcome) -> None:
     """The sink serves the line that was looked for, and has a place for this rank."""
     line, rank = way.line, way.rank
-    if line is not None and line.fingerprint not in ("", f"{welcome.job:016x}"):
-        raise OtherJob(
-            f"the sink at {way.endpoint} serves job {welcome.job:016x}, this line is for "
-            f"{line.fingerprint}: two lines share an address, or one is left over from before"
-        )
     if line is not None:
         said = (line.dp_size, line.ranks_per_dp_rank)
         serves = (welcome.dp_size, welcome.ranks_per_dp_rank)

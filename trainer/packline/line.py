@@ -14,12 +14,11 @@ _IPC_PATH_BYTES_MAX = 107
 
 
 class Line(NamedTuple):
-    """What a client needs of a line. `fingerprint` "" and times None: not known before Welcome."""
+    """What a client needs of a line. Times None: not known before Welcome."""
 
     sinks: tuple  # base addresses, one a dp_rank
     dp_size: int
     ranks_per_dp_rank: int
-    fingerprint: str
     warn_after_s: Optional[float]
     fail_after_s: Optional[float]
 
@@ -51,7 +50,7 @@ def read_line_file(path: str, job: str) -> Line:
             f"PACKLINE_LINE names a line that serves {served}, not {os.path.abspath(job)}: give "
             "PackStream that job, or unset PACKLINE_LINE to join the line that the job file names"
         )
-    return _line(line.get("sinks"), line, str(line.get("fingerprint", "")), path)
+    return _line(line.get("sinks"), line, path)
 
 
 def _read_job_file(job: str) -> Line:
@@ -81,10 +80,10 @@ def _read_job_file(job: str) -> Line:
             "the addresses under `line:` and start the roles"
         )
     deliver = content.get("deliver")
-    return _line(sinks, deliver if isinstance(deliver, dict) else {}, "", job)
+    return _line(sinks, deliver if isinstance(deliver, dict) else {}, job)
 
 
-def _line(sinks, numbers: dict, fingerprint: str, where: str) -> Line:
+def _line(sinks, numbers: dict, where: str) -> Line:
     if not isinstance(sinks, list) or not all(isinstance(s, str) for s in sinks):
         raise NoLine(f"{where}: `sinks` must be a list of addresses, is {sinks!r}")
     dp_size = _number(numbers, "dp_size", len(sinks), int, where)
@@ -97,7 +96,6 @@ def _line(sinks, numbers: dict, fingerprint: str, where: str) -> Line:
         sinks=tuple(sinks),
         dp_size=dp_size,
         ranks_per_dp_rank=_number(numbers, "ranks_per_dp_rank", 1, int, where),
-        fingerprint=fingerprint,
         warn_after_s=_number(numbers, "warn_after_s", None, float, where),
         fail_after_s=_number(numbers, "fail_after_s", None, float, where),
     )
@@ -119,18 +117,34 @@ def subscriber_endpoint(base: str) -> str:
     scheme, _, rest = base.partition("://")
     if scheme == "tcp":
         host, _, port = rest.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) <= 65534:
+        if not host or not _is_port(port, 65534):
             raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT with PORT 1 to 65534")
         return f"tcp://{host}:{int(port) + 1}"
-    if scheme in ("ipc", "inproc") and rest:
-        endpoint = f"{base}.1"
-        if scheme == "ipc" and len(os.fsencode(rest)) + 2 > _IPC_PATH_BYTES_MAX:
-            raise NoLine(
-                f"{endpoint} is longer than the {_IPC_PATH_BYTES_MAX} bytes of an ipc path: "
-                "use a shorter folder"
-            )
-        return endpoint
+    if scheme == "ipc" and rest:
+        return checked(f"{base}.1")
     raise NoLine(f"{base!r} is no sink's address: tcp://HOST:PORT or ipc:///PATH")
+
+
+def checked(endpoint: str) -> str:
+    """An address to connect to as it is, if it can be one; NoLine names what is wrong with it."""
+    scheme, _, rest = str(endpoint).partition("://")
+    host, _, port = rest.rpartition(":")
+    if not (scheme == "tcp" and host and _is_port(port, 65535)) and not (
+        scheme == "ipc" and rest.startswith("/") and "\0" not in rest
+    ):
+        raise NoLine(
+            f"{endpoint!r} is no address of a sink's subscribers: tcp://HOST:PORT or ipc:///PATH"
+        )
+    if scheme == "ipc" and len(os.fsencode(rest)) > _IPC_PATH_BYTES_MAX:
+        raise NoLine(
+            f"{endpoint} is longer than the {_IPC_PATH_BYTES_MAX} bytes of an ipc path: "
+            "use a shorter folder"
+        )
+    return endpoint
+
+
+def _is_port(text: str, most: int) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) <= most
 
 
 def sink_of(line: Line, dp_rank: int) -> str:

@@ -15,7 +15,7 @@ from typing import Callable, Optional, Sequence
 import zmq
 
 from . import wire
-from .errors import BadMessage, Fenced, PacklineError, PacklineTimeout
+from .errors import BadMessage, Fenced, NoLine, PacklineError, PacklineTimeout
 from .ranks import Rank, new_session
 from .subscriber import REPORT_S, ROOM_MAX, SILENT_S, Subscriber, wait_sentence
 
@@ -243,10 +243,21 @@ class _Link:
         self._context = zmq.Context()
         self._context.setsockopt(zmq.LINGER, 0)
         self._opened_at = time.monotonic()
-        self._socket = self._open()
+        try:
+            self._socket = self._open()
+        except BaseException:
+            self._context.term()
+            raise
 
     def _open(self):
         s = self._context.socket(zmq.DEALER)
+        try:
+            return self._connect(s)
+        except zmq.ZMQError as e:
+            s.close()
+            raise NoLine(f"{self._endpoint} cannot be connected to: {e.strerror}") from None
+
+    def _connect(self, s):
         s.setsockopt(zmq.ROUTING_ID, self._routing_id)
         s.setsockopt(zmq.LINGER, 0)
         # Never IMMEDIATE on a socket that receives: libzmq then drops a dead peer's pipe at once, and

@@ -105,7 +105,7 @@ class PackStream:
     @property
     def __class__(self):
         torch_support.register(PackStream)
-        return PackStream
+        return type(self)
 
     # Iterating.
 

@@ -78,9 +78,6 @@ class Subscriber:
         self.waiting = None
         self.dirty = True
 
-    def head(self) -> Optional[Union[wire.Pack, wire.End]]:
-        return self.buffer[0] if self.buffer else None
-
     def first_pack(self) -> Optional[wire.Pack]:
         return next((m for m in self.buffer if isinstance(m, wire.Pack)), None)
 
@@ -152,35 +149,33 @@ class Subscriber:
 
     # What the sink says.
 
-    def on_message(self, m: wire.FromSink, now: float) -> bool:
-        """Takes a decoded message; whether anything changed that somebody may wait for."""
+    def on_message(self, m: wire.FromSink, now: float) -> None:
+        """Takes a decoded message, or counts it as refused."""
         if m.session != self.session:
             return self._late()
         self.heard_at = now
         if isinstance(m, wire.Waiting):
             self.waiting = (now, m.since_ms, m.text)
-            return False
-        if isinstance(m, wire.Refusal):
+        elif isinstance(m, wire.Refusal):
             self.error = BY_REASON[m.reason](m.text or f"the sink refused this rank: {m.reason}")
-            return True
-        if isinstance(m, wire.Welcome):
-            return self._on_welcome(m)
-        if self.want is None:
-            return self._late()
-        if (m.job, m.dp_size) != (self.welcome.job, self.welcome.dp_size):
-            return self.refuse(
+        elif isinstance(m, wire.Welcome):
+            self.welcome = self.welcome or m
+        elif self.want is None:
+            self._late()
+        elif (m.job, m.dp_size) != (self.welcome.job, self.welcome.dp_size):
+            self.refuse(
                 f"a message of job {m.job:016x} at dp_size {m.dp_size} came, this is "
                 f"{self.welcome.job:016x} at {self.welcome.dp_size}"
             )
-        if isinstance(m, wire.End) and m.released:
+        elif isinstance(m, wire.End) and m.released:
             self.released = True
-        return self._on_next(m)
+        else:
+            self._on_next(m)
 
-    def refuse(self, sentence: str) -> bool:
+    def refuse(self, sentence: str) -> None:
         """Counts a message that cannot be used; the sentence shows up where a wait is told."""
         self.refused += 1
         self.last_refused = sentence
-        return False
 
     def silent_for(self, now: float) -> float:
         """Seconds for which the sink has owed an answer: it owes none while there is no room, nor
@@ -190,20 +185,14 @@ class Subscriber:
                 return 0.0
         return now - max(self.heard_at or self._room_since, self._room_since)
 
-    def _on_welcome(self, m: wire.Welcome) -> bool:
-        if self.welcome is not None:
-            return False
-        self.welcome = m
-        return True
-
-    def _on_next(self, m: Union[wire.Pack, wire.End]) -> bool:
+    def _on_next(self, m: Union[wire.Pack, wire.End]) -> None:
         # C2: the chain is followed by `from` alone, never by the pack's own window.
         if m.before != self.want.point:
-            return self.released or self._late()
+            return self._late()
         if isinstance(m, wire.End):
-            if m.cursor.point == self.want.point:  # says released, or that this is the job's end
-                return self.released
-            return self._append(m, m.cursor)
+            if m.cursor.point != self.want.point:  # else it says that this is the job's end
+                self._append(m, m.cursor)
+            return None
         if m.dp_rank != self.rank.dp_rank:
             return self.refuse(f"a pack of dp_rank {m.dp_rank} came to {self.rank.dp_rank}")
         if self._packs >= self._limit:
@@ -213,7 +202,7 @@ class Subscriber:
         self._look_at_room()
         return self._append(m, m.after)
 
-    def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> bool:
+    def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> None:
         if after.point <= m.before or len(after.lanes) != len(self.want.lanes):
             if isinstance(m, wire.Pack):
                 self._packs -= 1
@@ -221,7 +210,7 @@ class Subscriber:
         self.buffer.append(m)
         self.want = after
         self.waiting = None
-        return True
+        return None
 
     def _free(self) -> int:
         return max(0, min(self.room - self._packs, ROOM_TOLD))
@@ -238,9 +227,8 @@ class Subscriber:
         room = max(ROOM_MIN, min(ROOM_MAX, int(ROOM_BYTES / max(self._mean_bytes, 1.0))))
         self.room = room
 
-    def _late(self) -> bool:
+    def _late(self) -> None:
         self.refused += 1
-        return False
 
 
 def _is_end(welcome: wire.Welcome, cursor: Cursor) -> bool:

@@ -172,7 +172,7 @@ def _welcome(m: dict, _frames) -> Welcome:
         packs_per_epoch=h.uint(m, "packs_per_epoch"),
         warn_after_ms=h.uint(m, "warn_after_ms"),
         fail_after_ms=h.uint(m, "fail_after_ms"),
-        start=_cursor(h.struct(m, "start")),
+        start=_cursor(h.mapping(m, "start")),
     )
     if welcome.dp_size == 0 or welcome.ranks_per_dp_rank == 0:
         raise BadMessage("a welcome with dp_size or ranks_per_dp_rank 0")
@@ -190,7 +190,7 @@ def _padding(m: dict) -> Padding:
 
 
 def _pack(m: dict, frames) -> Pack:
-    body = h.struct(m, "body")
+    body = h.mapping(m, "body")
     own = h.u32(body, "frames")
     if own != len(frames) - 1:
         raise BadMessage(f"a pack that promises {own} frames and has {len(frames) - 1}")
@@ -206,9 +206,9 @@ def _pack(m: dict, frames) -> Pack:
         dp_size=h.u32(m, "dp_size"),
         session=_session(m),
         dp_rank=h.u32(m, "dp_rank"),
-        before=_point(h.struct(m, "from")),
-        at=_point(h.struct(m, "at")),
-        after=_cursor(h.struct(m, "after")),
+        before=_point(h.mapping(m, "from")),
+        at=_point(h.mapping(m, "at")),
+        after=_cursor(h.mapping(m, "after")),
         passed=_passed(m),
         digest=h.uint(body, "digest"),
         samples=counted[0],
@@ -223,8 +223,8 @@ def _end(m: dict, _frames) -> End:
         job=h.uint(m, "job"),
         dp_size=h.u32(m, "dp_size"),
         session=_session(m),
-        before=_point(h.struct(m, "from")),
-        cursor=_cursor(h.struct(m, "cursor")),
+        before=_point(h.mapping(m, "from")),
+        cursor=_cursor(h.mapping(m, "cursor")),
         passed=_passed(m),
         released=h.boolean(m, "released"),
     )
@@ -274,7 +274,7 @@ class _Last:
 
 
 def _session(m: dict) -> Session:
-    return _as_session(h.struct(m, "session"))
+    return _as_session(h.mapping(m, "session"))
 
 
 @_Last
@@ -287,7 +287,7 @@ def _point(p: dict) -> Point:
 
 
 def _cursor(c: dict) -> Cursor:
-    return Cursor(_point(h.struct(c, "point")), _lanes(h.array(c, "lanes")))
+    return Cursor(_point(h.mapping(c, "point")), _lanes(h.array(c, "lanes")))
 
 
 @_Last
@@ -306,12 +306,12 @@ def _passed(m: dict) -> tuple:
     for entry in h.array(m, "passed"):
         if type(entry) is not dict:
             raise BadMessage("an entry of `passed` that is no map")
-        passed.append((h.uint(entry, "epoch"), _tally(h.struct(entry, "tally"))))
+        passed.append((h.uint(entry, "epoch"), _tally(h.mapping(entry, "tally"))))
     return tuple(passed)
 
 
 def _tally(t: dict) -> Tally:
-    read = h.struct(t, "ledger")
+    read = h.mapping(t, "ledger")
     ledger = {}
     for name, n in LEDGER_FIELDS:
         if n == 0:

@@ -35,7 +35,7 @@ def line(run_folder, monkeypatch):
         mine = [FakeSink(job, run_folder, r, faults) for r in range(job.dp_size)]
         path = os.path.join(run_folder, "job.yaml")
         about = {
-            "version": 1, "job": path, "pid": 1, "fingerprint": f"{job.fingerprint:016x}",
+            "version": 1, "job": path, "pid": 1,
             "sinks": [s.base for s in mine], "dp_size": job.dp_size, "ranks_per_dp_rank": 1,
             "warn_after_s": 30, "fail_after_s": 60, **fields,
         }  # fmt: skip

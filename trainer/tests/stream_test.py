@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pickle
 import threading
 import time
@@ -14,6 +15,7 @@ from packline import (
     BadState,
     Closed,
     InUse,
+    NoLine,
     OtherJob,
     OtherStreamVersion,
     PackStream,
@@ -267,10 +269,8 @@ def test_a_dropped_stream_ends_its_thread(line):
     assert threading.active_count() == before
 
 
-def test_a_line_of_another_shape_or_job_is_refused(line):
-    path, sinks = line(JOB, fingerprint="0" * 16)
-    with pytest.raises(OtherJob, match="left over"):
-        next(iter(stream_of(path)))
+def test_a_line_of_another_shape_is_refused(line):
+    path, sinks = line(JOB)
     with pytest.raises(WrongRank, match="dp_rank 9"):
         next(iter(stream_of(path, 9)))
     with pytest.raises(WrongRank, match="world has 1 ranks"):
@@ -314,3 +314,28 @@ def test_an_empty_job_ends_at_once(line):
     with stream_of(path) as stream:
         assert list(stream) == [] and list(stream) == []
         assert stream.epoch == 2 and stream.peek() is None
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["", "nonsense", "tcp://", "tcp://host", "tcp://host:0", "tcp://host:99999", "tcp://:7", "udp://host:7",
+     "ipc://", "ipc://relative", "ipc:///a\0b", "ipc:///" + "x" * 120, "inproc://x", "tcp://ho st:7"],
+)  # fmt: skip
+def test_an_endpoint_that_is_none_is_named_and_leaves_nothing_open(endpoint):
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    with pytest.raises(NoLine) as e:
+        next(iter(stream_of("job.yaml", endpoint=endpoint)))
+    assert endpoint in str(e.value) or repr(endpoint) in str(e.value)
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+
+
+class OwnStream(PackStream):
+    """A user's."""
+
+
+def test_a_subclass_stays_what_it_is(line):
+    path, _ = line(JOB)
+    stream = OwnStream(path, dp_rank=0, layout="rows")
+    assert stream.__class__ is OwnStream
+    copy = pickle.loads(pickle.dumps(stream))
+    assert type(copy) is OwnStream and [ids_of(p) for p in copy] == expected(JOB, 0, 0)

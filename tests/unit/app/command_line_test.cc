@@ -72,16 +72,15 @@ void refused(const RoleCommand& command, const std::vector<const char*>& argumen
 }
 
 TEST_CASE("Command line: every option is read") {
-  const RoleOptions o = options(kSink, {"--config", "job.yaml", "--dp-rank", "3", "--set", "a.b=c",
-                                        "--set", "d=[1, 2]", "--check", "--log-format", "json",
-                                        "--http-port-file", "/run/port", "--parent-pid", "4711"});
+  const RoleOptions o = options(
+      kSink, {"--config", "job.yaml", "--dp-rank", "3", "--set", "a.b=c", "--set", "d=[1, 2]",
+              "--check", "--log-format", "json", "--http-port-file", "/run/port"});
   CHECK(o.config == "job.yaml");
   CHECK(o.index == 3);
   CHECK(o.sets == std::vector<std::string>{"a.b=c", "d=[1, 2]"});
   CHECK(o.check);
   CHECK(o.log_format == log::Format::kJson);
   CHECK(o.http_port_file == "/run/port");
-  CHECK(o.parent_pid == 4711);
 }
 
 TEST_CASE("Command line: a packer needs only its job") {
@@ -89,7 +88,6 @@ TEST_CASE("Command line: a packer needs only its job") {
   CHECK(o.config == "job.yaml");
   CHECK_FALSE(o.check);
   CHECK(o.log_format == log::Format::kText);
-  CHECK(o.parent_pid == 0);
 }
 
 TEST_CASE("Command line: what is missing, unknown or of the wrong kind is exit 2 with a sentence") {
@@ -101,7 +99,6 @@ TEST_CASE("Command line: what is missing, unknown or of the wrong kind is exit 2
   refused(kPacker, {"--config", "j", "--dp-rank", "1"}, "--dp-rank");
   refused(kPacker, {"--config", "j", "stray"}, "stray");
   refused(kPacker, {"--config", "j", "--log-format", "xml"}, "xml");
-  refused(kPacker, {"--config", "j", "--parent-pid", "0"}, "--parent-pid");
   refused(kPacker, {"--config", "j", "--set"}, "--set");
   refused(kPacker, {"--config"}, "--config");
 }

@@ -73,47 +73,5 @@ TEST_CASE("Signals: a child that restored the defaults is ended by a signal") {
   CHECK(WTERMSIG(ended) == SIGTERM);
 }
 
-TEST_CASE("Parent: a process whose parent ends is ended by the system") {
-  // parent -> middle -> leaf: the leaf holds the pipe open until it is ended with the middle.
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t middle = ::fork();
-  REQUIRE(middle >= 0);
-  if (middle == 0) {
-    const pid_t me = ::getpid();
-    if (::fork() == 0) {
-      ::close(ends[0]);
-      if (!end_with_parent(me)) ::_exit(9);
-      if (::write(ends[1], "r", 1) != 1) ::_exit(9);
-      for (;;) ::pause();
-    }
-    ::close(ends[1]);
-    char ready = 0;
-    const bool good = ::read(ends[0], &ready, 1) == 1 && ready == 'r';
-    ::_exit(good ? 0 : 9);
-  }
-  ::close(ends[1]);
-  int status = 0;
-  REQUIRE(::waitpid(middle, &status, 0) == middle);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
-  pollfd p{ends[0], POLLIN, 0};
-  CHECK(::poll(&p, 1, 10000) == 1);  // end of file: the leaf is gone
-  char byte = 0;
-  CHECK(::read(ends[0], &byte, 1) == 0);
-  ::close(ends[0]);
-}
-
-TEST_CASE("Parent: another parent than the one named is refused with both numbers") {
-  const int status = status_of_child([] {
-    const auto s = end_with_parent(1 << 30);
-    ::_exit(!s && s.error().code == ExitCode::kUnreachable &&
-                    s.error().text.find(std::to_string(::getppid())) != std::string::npos
-                ? 0
-                : 9);
-  });
-  CHECK(WEXITSTATUS(status) == 0);
-}
-
 }  // namespace
 }  // namespace packline

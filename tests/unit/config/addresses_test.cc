@@ -39,9 +39,33 @@ TEST_CASE("Addresses: what a socket would take and never reach is refused") {
   CHECK(contains(refused("tcp://fe80::1:5550"), "IPv6 stands in [ ]"));
   CHECK(contains(refused("tcp://0.0.0.0:5550"), "line.bind: any"));
   CHECK(contains(refused("data-0:5550"), "must begin with tcp:// or ipc://"));
-  CHECK(contains(refused("ipc://relative"), "absolute path"));
+  for (const char* host : {"", "a b", "a/b", "a;b", "[zz]", "[]", "a@b"}) {
+    CHECK(contains(refused(std::string("tcp://") + host + ":5550"), "ha"));
+  }
+  for (const char* text : {"", "udp://h:1", "inproc://x", "TCP://h:1"}) {
+    CHECK(contains(refused(text), "must begin with tcp:// or ipc://"));
+  }
+  for (const char* text : {"ipc://relative", "ipc://", "ipc://@abstract"}) {
+    CHECK(contains(refused(text), "absolute path"));
+  }
+  CHECK(contains(refused("ipc:///run/"), "not a folder"));
+  CHECK(contains(refused(std::string("ipc:///a\0b", 10)), "must name a file"));
   CHECK(contains(refused("ipc:///" + std::string(105, 'x')), "has a path of 106 bytes"));
   CHECK(parse_address("ipc:///" + std::string(104, 'x')).has_value());
+}
+
+TEST_CASE("Addresses: the ports of a role follow from its base address") {
+  CHECK(port_of("tcp://h:5550", kDataPort) == "tcp://h:5550");
+  CHECK(port_of("tcp://h:5550", kNoticesPort) == "tcp://h:5552");
+  CHECK(port_of("tcp://[fe80::1]:5550", kReportsPort) == "tcp://[fe80::1]:5551");
+  CHECK(port_of("ipc:///r/p0", kReportsPort) == "ipc:///r/p0.1");
+  CHECK(bind_address("tcp://h:5550", kReportsPort, true) == "tcp://*:5551");
+  CHECK(bind_address("tcp://h:5550", kReportsPort, false) == "tcp://h:5551");
+  CHECK(bind_address("ipc:///r/p0", kReportsPort, true) == "ipc:///r/p0.1");
+  CHECK(http_address("tcp://h:5550", false) == "h:5554");
+  CHECK(http_address("tcp://[::1]:5550", false) == "[::1]:5554");
+  CHECK(http_address("tcp://h:5550", true) == "0.0.0.0:5554");
+  CHECK(http_address("ipc:///r/p0", false) == "127.0.0.1:0");
 }
 
 TEST_CASE("Addresses: two processes of one host are five ports apart") {

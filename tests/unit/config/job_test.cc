@@ -9,6 +9,20 @@
 
 namespace packline::test {
 
+// A name is written as JSON and YAML: the file's may be any bytes.
+TEST_CASE("Job: a file's name becomes a name of whole characters") {
+  const JobFolder folder;
+  for (const auto& [file, name] : std::vector<std::pair<std::string, std::string>>{
+           {"plain.yaml", "plain"},
+           {std::string(63, 'x') + "\u20ac.yaml", std::string(63, 'x')},
+           {"a\xff\u00e9.yaml", "a_\u00e9"}}) {
+    folder.write(file, small_job());
+    const LoadedJob loaded = load_job(folder.at(file), {});
+    CHECK(loaded.mistakes.empty());
+    CHECK(loaded.job.name == name);
+  }
+}
+
 TEST_CASE("Job: every setting arrives where it belongs") {
   const JobFolder folder;
   const LoadedJob loaded = folder.load(

@@ -47,18 +47,19 @@ TEST_CASE("Names: what other tools call the capacity is answered with packline's
 }
 
 TEST_CASE("Names: other names that users bring along") {
-  const std::pair<const char*, const char*> cases[] = {{"num_train_epochs", "epochs"},
-                                                       {"batch", "epochs"},
-                                                       {"dataset", "sources"},
-                                                       {"datasets", "sources"},
-                                                       {"data_files", "sources"},
-                                                       {"num_proc", "encode.threads"},
-                                                       {"num_workers", "encode.threads"},
-                                                       {"world_size", "deliver.dp_size"},
-                                                       {"nproc", "deliver.dp_size"},
-                                                       {"buffer_size", "shuffle.size"},
-                                                       {"truncation_strategy", "pack.over_long"},
-                                                       {"tokenizer", "encode.model"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"num_train_epochs", "epochs"},
+      {"batch", "deliver.packs_per_optimizer_step"},
+      {"dataset", "sources"},
+      {"datasets", "sources"},
+      {"data_files", "sources"},
+      {"num_proc", "encode.threads"},
+      {"num_workers", "encode.threads"},
+      {"world_size", "deliver.dp_size"},
+      {"nproc", "deliver.dp_size"},
+      {"buffer_size", "shuffle.size"},
+      {"truncation_strategy", "pack.over_long"},
+      {"tokenizer", "encode.model"}};
   for (const auto& [name, path] : cases) {
     CAPTURE(name);
     CHECK(unknown_key("", name).text == std::string("unknown; packline calls it ") + path);

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::TempFolder;

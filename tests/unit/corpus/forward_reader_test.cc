@@ -12,7 +12,7 @@
 
 #include "lib/base/random.h"
 #include "tests/unit/corpus/packing.h"
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::gzip;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/temp_folder.h"
+
 using namespace packline;
 
 namespace {

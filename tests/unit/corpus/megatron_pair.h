@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 // A Megatron pair, written as its tools do, and broken where a test wants it.
 

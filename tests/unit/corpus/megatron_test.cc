@@ -10,7 +10,7 @@
 #include "lib/base/random.h"
 #include "lib/corpus/binary_tokens.h"
 #include "tests/unit/corpus/megatron_pair.h"
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::MegatronPair;

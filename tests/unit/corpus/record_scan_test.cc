@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/corpus/line_scan.h"
-#include "tests/unit/corpus/temp_folder.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using packline::test::TempFolder;

@@ -34,6 +34,13 @@ TEST_CASE("Ledger: adding adds every field") {
   CHECK(Ledger{} != twice);
 }
 
+TEST_CASE("Ledger: what was lost in all") {
+  const Ledger l = every_field(1);
+  CHECK(l.records_lost_in_all() == 3 + 4 + 5);
+  CHECK(l.samples_lost_in_all() == 8 + 9 + 10 + 11);
+  CHECK(l.tokens_lost_in_all() == 12 + 13 + 14 + 15);
+}
+
 TEST_CASE("Ledger: a tally adds its digest modulo 2^64") {
   Tally a{1, 2, 3, UINT64_MAX, every_field(1)};
   a += Tally{10, 20, 30, 2, every_field(5)};

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -69,6 +70,26 @@ EncodePool::Group group(std::initializer_list<std::string> bytes) {
 
 }  // namespace
 
+TEST_CASE("EncodePool: what an encoder throws costs its record, not the process") {
+  class Throws final : public Encoder {
+   public:
+    Encoded encode(const EncodeRequest& request) const override {
+      if (request.bytes == "bad") throw std::runtime_error("no such piece");
+      return {};
+    }
+    std::string identity() const override { return "throws"; }
+  } const encoder;
+  EncodePool pool(encoder, 2);
+  pool.submit(group({"good", "bad", "good"}));
+  const std::vector<Encoded> out = pool.take();
+  REQUIRE(out.size() == 3);
+  CHECK_FALSE(out[0].lost);
+  CHECK(out[1].lost);
+  CHECK(out[1].reason == RecordLoss::kEncode);
+  CHECK(out[1].text == "the encoder failed: no such piece");
+  CHECK_FALSE(out[2].lost);
+}
+
 TEST_CASE("EncodePool: gives results in the order of submitting, whoever is done first") {
   GatedEncoder encoder;
   EncodePool pool(encoder, 2);
@@ -76,7 +97,6 @@ TEST_CASE("EncodePool: gives results in the order of submitting, whoever is done
   encoder.wait_until_begun(1);
   pool.submit(group({"b", "cc"}));
   encoder.wait_until_begun(3);  // the second group overtakes
-  CHECK_FALSE(pool.ready());
   encoder.open();
   CHECK(pool.take().at(0).text == "wait|s0:wait|4");
   const auto second = pool.take();
@@ -123,21 +143,6 @@ TEST_CASE("EncodePool: holds no more groups than its limit, and an empty group i
   CHECK(pool.take().empty());
   CHECK_FALSE(pool.full());
   CHECK(pool.take().size() == 1);
-}
-
-TEST_CASE("EncodePool: clear forgets what was submitted, also what a worker is at") {
-  GatedEncoder encoder;
-  EncodePool pool(encoder, 1);
-  pool.submit(group({"wait", "behind"}));
-  encoder.wait_until_begun(1);
-  pool.submit(group({"never"}));
-  pool.clear();
-  CHECK(pool.outstanding() == 0);
-  CHECK_FALSE(pool.ready());
-  pool.submit(group({"next"}));
-  encoder.open();
-  CHECK(pool.take().at(0).text == "next|s0:next|4");
-  CHECK(encoder.encoded() == 3);  // wait, behind, next
 }
 
 TEST_CASE("EncodePool: ends with groups outstanding, dropping those that did not begin") {

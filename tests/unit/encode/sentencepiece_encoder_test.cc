@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "tests/unit/corpus/temp_folder.h"
 #include "tests/unit/encode/requests.h"
+#include "tests/unit/temp_folder.h"
 
 using namespace packline;
 using namespace packline::test;

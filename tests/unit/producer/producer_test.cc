@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/hash/xxh3.h"
+
 namespace packline {
 namespace {
 
@@ -256,7 +258,7 @@ TEST_CASE("Producer: other jobs, other dp_sizes and impossible ranks or lanes ch
   l.producer.on_report(r, at_ms(0));
   CHECK(l.producer.counters().refused_other_job == 1);
   CHECK(l.producer.counters().refused_other_dp_size == 1);
-  CHECK(l.producer.counters().refused_bad_rank == 3);
+  CHECK(l.producer.counters().refused_bad == 3);
   CHECK(l.read(0).empty());
 }
 
@@ -356,6 +358,82 @@ TEST_CASE("Notice: tells heads, reads, what is on its way and who is slowest") {
         std::vector<SentWindow>{{{0, 0, 3}, 1, 2000, 1, 3000}, {{0, 0, 4}, 1, 2000, 1, 3000}});
   CHECK(n.slowest_rank == 1);
   CHECK(n.slowest_silent_ms == 3000);
+}
+
+// P3: "A position that is none of the job's is refused": anybody who can subscribe names positions.
+TEST_CASE("Producer: a place that cannot be read stops its lane until the base is another one") {
+  Line l;
+  l.producer.on_report(l.report(0, {0, 3, "garbage"}), at_ms(0));
+  const auto reads = l.producer.take_reads(at_ms(0));
+  REQUIRE(reads.size() == 1);
+  CHECK(l.producer.on_refused(reads[0].ticket, "no position of this job"));
+  CHECK(l.producer.state() == ProducerState::kActive);
+  CHECK(l.producer.counters().places_refused == 1);
+  for (int ms = 200; ms < 1000; ms += 200) {
+    l.producer.on_report(l.report(0, {0, 3, "garbage"}), at_ms(ms));
+    l.producer.tick(at_ms(ms));
+    CHECK(l.producer.take_reads(at_ms(ms)).empty());
+  }
+  const Notice n = l.producer.notice(1, at_ms(1000));
+  REQUIRE(n.lanes[0].refused);
+  CHECK(*n.lanes[0].refused == RefusedPlace{xxh3("garbage"), "no position of this job"});
+  CHECK(n.lanes[0].index == 3);
+  const auto waits = l.producer.waits(at_ms(1000), 1);
+  REQUIRE(waits.size() == 2);  // the other: sink 1 has not reported yet
+  CHECK(waits[1] ==
+        Wait{"a cursor that it can read in lane 0 (no position of this job)", "sink 0", 1000});
+
+  l.producer.on_report(l.report(0, {0, 3, "p3"}), at_ms(1100));  // the same window, elsewhere
+  CHECK(l.read(1100) == std::vector<Place>{{0, 3, "p3"}, {0, 4, "after3"}});
+  CHECK_FALSE(l.producer.notice(1, at_ms(1100)).lanes[0].refused);
+}
+
+TEST_CASE("Producer: a refusal that comes too late changes nothing") {
+  Line l;
+  l.producer.on_report(l.report(0, {0, 3, "garbage"}), at_ms(0));
+  const auto old = l.producer.take_reads(at_ms(0));
+  l.producer.on_report(l.report(0, {0, 3, "p3"}), at_ms(1));
+  CHECK_FALSE(l.producer.on_refused(old[0].ticket, "no position of this job"));
+  CHECK(l.read(1).size() == 2);
+}
+
+TEST_CASE("Producer: a lane that cannot be read holds up no other lane") {
+  Line l;
+  l.settings.job.lanes = 2;
+  l.producer = Producer(l.settings, at_ms(0));
+  Report r = l.report(0, {0, 3, "garbage"});
+  r.lanes.emplace_back(1, Place{0, 3, "p3"});
+  l.producer.on_report(r, at_ms(0));
+  auto reads = l.producer.take_reads(at_ms(0));
+  REQUIRE(reads.size() == 2);
+  l.producer.on_refused(reads[0].ticket, "no position of this job");
+  CHECK(l.producer.on_window(reads[1].ticket, Line::window(reads[1]), at_ms(0)));
+  CHECK(l.sent(0) == Sent{"3:0"});
+  reads = l.producer.take_reads(at_ms(0));
+  REQUIRE(reads.size() == 1);
+  CHECK(reads[0].lane == 1);
+}
+
+TEST_CASE("Notice: what it says of places that cannot be read is bounded") {
+  ProducerSettings s;
+  s.job = {77, 200, 1, 1};
+  Producer p(s, at_ms(0));
+  Report r;
+  r.envelope = {77, 1};
+  r.session = r.seq = 1;
+  r.live = true;
+  for (std::uint32_t lane = 0; lane < 200; ++lane)
+    r.lanes.emplace_back(lane, Place{0, 1, std::string(100000, 'x')});
+  p.on_report(r, at_ms(0));
+  for (const ReadRequest& read : p.take_reads(at_ms(0)))
+    p.on_refused(read.ticket, std::string(100000, 'y'));
+  std::size_t bytes = 0;
+  for (const LaneNotice& lane : p.notice(0, at_ms(1)).lanes) {
+    REQUIRE(lane.refused);
+    bytes += lane.refused->text.size();
+  }
+  CHECK(bytes > 64 * 512);
+  CHECK(bytes < 64 * 600);
 }
 
 TEST_CASE("Producer: owns the lanes that are its own modulo the producers") {

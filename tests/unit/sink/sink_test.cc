@@ -1,5 +1,6 @@
 #include "sink/sink.h"
 
+#include "lib/hash/xxh3.h"
 #include "tests/unit/sink/sink_fixture.h"
 
 namespace packline {
@@ -74,6 +75,34 @@ TEST_CASE("Sink: a cursor at another position than the line's is told, and ends 
   l.sink.on_slice(Line::slice(0, 0, 1), at_ms(5));
   CHECK(l.sink.held() == 2);
   CHECK(l.sink.counters().slices_misfit == 1);
+}
+
+// P3: "The sink tells it to each rank that wants exactly that place."
+TEST_CASE("Sink: who wants a place that a producer cannot read is told, others are not") {
+  Line l(3);
+  Cursor wrong = after(Line::start(), Line::slice(0, 0, 0));
+  wrong.lanes[0].position = "garbage";
+  l.sink.on_subscribe("a", l.subscribe(wrong, 4, 0), at_ms(1));
+  l.sink.on_subscribe("b", l.subscribe(after(Line::start(), Line::slice(0, 0, 0)), 4, 1), at_ms(1));
+  l.sink.on_subscribe("c", l.subscribe(Line::start(), 4, 2), at_ms(1));
+  Notice n = l.notice(0);
+  n.lanes = {
+      {0, true, 0, 1, 0, false, 0, RefusedPlace{xxh3("garbage"), "no position of this job"}}};
+  l.sink.on_notice(n, at_ms(2));
+  const auto errors = l.told<ErrorMessage>();
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].reason == ErrorReason::kOtherJob);
+  CHECK(errors[0].text ==
+        "sink 1: producer 0 cannot read where the cursor stands: no position of this job");
+  CHECK(l.told<ErrorMessage>("b").empty());
+  CHECK(l.told<ErrorMessage>("c").empty());
+  CHECK(l.sink.state() == SinkState::kServing);
+
+  // A notice from before it came back from another checkpoint is not about it.
+  l.forget();
+  l.sink.on_subscribe("a", l.subscribe(after(Line::start(), Line::slice(0, 0, 0)), 4, 0), at_ms(3));
+  l.sink.on_notice(n, at_ms(4));
+  CHECK(l.told<ErrorMessage>().empty());
 }
 
 TEST_CASE("Sink: what it holds already is compared with a new cursor as well") {

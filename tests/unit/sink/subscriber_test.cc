@@ -114,6 +114,23 @@ TEST_CASE("Subscriber: it wants the cursor that it was given") {
   CHECK(c.rank.progress().from == begin.point);
 }
 
+// As nanoseconds such a number overflows, and every wait would be too long at once.
+TEST_CASE("Subscriber: the longest times that a Welcome can name are no end") {
+  Client c;
+  Welcome w;
+  w.envelope = {77, 1};
+  w.session = kMe;
+  w.epochs = 2;
+  w.start = start_cursor(kJob);
+  w.warn_after_ms = w.fail_after_ms = std::numeric_limits<std::uint64_t>::max();
+  c.rank.on_welcome(w, at_ms(0));
+  CHECK_FALSE(c.rank.take(at_ms(0)));
+  c.rank.tick(at_ms(1000000));
+  CHECK(c.rank.state() == SubscriberState::kReceiving);
+  c.rank.tick(Instant{std::chrono::hours(24 * 7 + 1)});
+  CHECK(c.rank.state() == SubscriberState::kDone);
+}
+
 TEST_CASE("Subscriber: another job or dp_size ends it by name") {
   SubscriberSettings s = Client::settings(start_cursor(kJob), 2);
   s.job = 78;
@@ -315,21 +332,21 @@ TEST_CASE("Subscriber: a wait has a name, and ends with it after fail_after") {
   c.rank.on_waiting(w, at_ms(39000));
   REQUIRE(c.rank.wait(at_ms(40000)));
   CHECK(*c.rank.wait(at_ms(40000)) ==
-        Wait{"rank 3 has waited 30 s for step 1: sink 3 misses window 37", "sink 3", 30000});
+        Wait{"rank 3 has waited 30 s for step 0: sink 3 misses window 37", "sink 3", 30000});
   c.rank.on_waiting(w, at_ms(69500));
   c.rank.tick(at_ms(70000));
   CHECK_FALSE(c.rank.exit());
   c.rank.tick(at_ms(70001));
   REQUIRE(c.rank.exit());
   CHECK(*c.rank.exit() ==
-        Exit{ExitCode::kUnreachable, "rank 3 has waited 60 s for step 1: sink 3 misses window 37"});
+        Exit{ExitCode::kUnreachable, "rank 3 has waited 60 s for step 0: sink 3 misses window 37"});
 }
 
 TEST_CASE("Subscriber: a sink that does not answer is named, with its address") {
   Client c;
   REQUIRE(c.rank.wait(at_ms(4000)));
   CHECK(c.rank.wait(at_ms(4000))->what ==
-        "rank 3 has waited 4 s for step 1: sink 3 at ipc:///s3 has not answered for 4 s: is it "
+        "rank 3 has waited 4 s for step 0: sink 3 at ipc:///s3 has not answered for 4 s: is it "
         "running, and "
         "can it be reached?");
   c.rank.tick(at_ms(600001));

@@ -31,7 +31,7 @@ std::string stderr_of(Do what) {
 
 TEST_CASE("Log: a line of text names the time, the level and the speaker") {
   const std::string text = stderr_of([] {
-    log::configure(log::Format::kText, {"job", "sink", 3, ""});
+    log::configure(log::Format::kText, {"job", "sink", 3});
     log::info("holds {} slices", 4);
     log::warning("two\nlines");
   });
@@ -41,7 +41,7 @@ TEST_CASE("Log: a line of text names the time, the level and the speaker") {
 
 TEST_CASE("Log: a role without an index has none in its lines, and percents stay percents") {
   const std::string text = stderr_of([] {
-    log::configure(log::Format::kText, {"job", "pack%ver", -1, ""});
+    log::configure(log::Format::kText, {"job", "pack%ver", -1});
     log::error("100 % {}", "{}");
   });
   CHECK(text.find("error   pack%ver: 100 % {}\n") != std::string::npos);
@@ -50,7 +50,7 @@ TEST_CASE("Log: a role without an index has none in its lines, and percents stay
 TEST_CASE("Log: json lines are JSON whatever the text and the names are") {
   const std::string said = "a \"quote\", a \\ and a\nnewline, \xff";
   const std::string text = stderr_of([&] {
-    log::configure(log::Format::kJson, {"my \"job\" 50%n", "producer", 0, "00ab"});
+    log::configure(log::Format::kJson, {"my \"job\" 50%n", "producer", 0});
     log::error("{}", said);
   });
   log::configure(log::Format::kText, {});
@@ -60,7 +60,6 @@ TEST_CASE("Log: json lines are JSON whatever the text and the names are") {
   CHECK(line.at("job") == "my \"job\" 50%n");
   CHECK(line.at("role") == "producer");
   CHECK(line.at("index") == 0);
-  CHECK(line.at("session") == "00ab");
   CHECK(line.at("level") == "error");
   CHECK(line.at("text") == "a \"quote\", a \\ and a\nnewline, \xEF\xBF\xBD");
   CHECK(line.at("time").get<std::string>().size() ==
@@ -76,16 +75,6 @@ TEST_CASE("Log: a limit lets a key through once a period and tells how many it h
   CHECK(limit.pass("b", t + std::chrono::seconds(9)) == 0);
   CHECK(limit.pass("a", t + std::chrono::seconds(10)) == 2);
   CHECK(limit.pass("a", t + std::chrono::seconds(20)) == 0);
-}
-
-TEST_CASE("Log: a limit forgets the key that spoke longest ago, so it stays small") {
-  log::Limit limit(std::chrono::seconds(10), 2);
-  const Instant t{};
-  CHECK(limit.pass("a", t) == 0);
-  CHECK(limit.pass("b", t + std::chrono::seconds(1)) == 0);
-  CHECK(limit.pass("c", t + std::chrono::seconds(2)) == 0);
-  CHECK_FALSE(limit.pass("b", t + std::chrono::seconds(3)).has_value());
-  CHECK(limit.pass("a", t + std::chrono::seconds(3)) == 0);  // forgotten
 }
 
 }  // namespace

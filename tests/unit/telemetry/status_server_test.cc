@@ -94,10 +94,26 @@ TEST_CASE("StatusDocument: it has what the architecture says, in that order") {
             ",\"session\":\"00ab34cd56ef7890\",\"state\":\"serving\",\"since_ms\":1200,"
             "\"holds\":{\"slices\":4},\"waits\":[{\"for\":\"window 37\",\"whom\":\"producer-0\","
             "\"since_ms\":900}],\"counters\":{\"packs\":17,\"evicted\":0}}");
+  const Result<StatusDocument> back = StatusDocument::parse(d.json());
+  REQUIRE(back.has_value());
+  CHECK(back->pid == ::getpid());
+  CHECK(back->json() == d.json());
+  CHECK(back->held("slices") == 4);
+  CHECK(back->counted("packs") == 17);
+  CHECK(back->counted("none") == 0);
   d.index = -1;
   d.waits[0].what = "\xff";  // must not throw
   const auto j = nlohmann::json::parse(d.json());
   CHECK(j.at("index").is_null());
+  CHECK(StatusDocument::parse(d.json())->index == -1);
+}
+
+TEST_CASE("StatusDocument: what is none is an error, whatever it is") {
+  for (const char* text : {"", "{", "[]", "{\"role\":7}", "{\"role\":\"sink\"}", "\xff"}) {
+    const Result<StatusDocument> d = StatusDocument::parse(text);
+    REQUIRE_FALSE(d.has_value());
+    CHECK(d.error().text.find("its status cannot be read: ") == 0);
+  }
 }
 
 }  // namespace

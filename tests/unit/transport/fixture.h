@@ -2,29 +2,20 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "lib/transport/clock.h"
 #include "lib/transport/loop.h"
 #include "lib/transport/socket.h"
+#include "tests/unit/temp_folder.h"
 
 namespace packline {
 
-// A folder of its own, gone with the object.
-class Folder {
+// A folder of its own, with ipc addresses.
+class Folder : public test::TempFolder {
  public:
-  Folder() {
-    char path[] = "/tmp/pl-XXXXXX";
-    REQUIRE(::mkdtemp(path) != nullptr);
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string file(const std::string& name) const { return path(name); }
   std::string ipc(const std::string& name) const { return "ipc://" + file(name); }
-
- private:
-  std::string path_;
 };
 
 constexpr Duration kPatience = std::chrono::seconds(20);  // of a test, never spent when all is well

@@ -135,6 +135,31 @@ TEST_CASE("EpochCounter: the balance that is promised is the one that is had") {
   }
 }
 
+TEST_CASE("EpochCounter: rows in order are those of the records' order, not of the packs'") {
+  const TempFolder folder;
+  std::string text;
+  std::uint64_t rows = 1, open = 0;
+  Rng rng(8);
+  for (int i = 0; i < 500; ++i) {
+    const std::uint64_t length = 1 + rng.below(16);
+    text += fmt::format("[{}]\n", length);
+    if (open + length > 16) {
+      ++rows;
+      open = 0;
+    }
+    open += length;
+  }
+  Job job = job_over(folder, {folder.write("a", text)});
+  job.lanes = 1;
+  job.pack.packs_per_window = 1024;
+  job.shuffle.kind = ShuffleKind::kNone;
+  const EpochCount plain = counted(job);
+  CHECK(plain.next_fit_packs == rows);
+  job.shuffle.kind = ShuffleKind::kFull;
+  const EpochCount shuffled = counted(job);
+  CHECK(shuffled.next_fit_packs > shuffled.packs * 11 / 10);
+}
+
 TEST_CASE("EpochCounter: the fill that more look-ahead promises is about the one that is had") {
   const TempFolder folder;
   std::string text;

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <memory>
+
 #include "tests/unit/windows/support.h"
 
 namespace packline {
@@ -117,8 +119,8 @@ TEST_CASE("Quarantine: a record that an earlier window began stays with that win
   Lane lane{quarantine};
   REQUIRE(lane.write(0, "", {9, 10}).has_value());
   REQUIRE(lane.write(1, "10.1.0", {11}).has_value());
-  Quarantine restarted(quarantine_job(folder));
-  REQUIRE(Lane{restarted}.write(1, "10.1.0", {11}).has_value());
+  quarantine = Quarantine(quarantine_job(folder));  // restarted
+  REQUIRE(Lane{quarantine}.write(1, "10.1.0", {11}).has_value());
   CHECK(records_in(file_of(quarantine)) == Records{9, 10, 11});
 }
 
@@ -135,6 +137,26 @@ TEST_CASE("Quarantine: lanes and epochs have files of their own") {
   }
 }
 
+// Two lines of one job in one state folder: without the lock the second's first window cut the
+// first's file.
+TEST_CASE("Quarantine: who comes second to a lane describes nothing, and says so once") {
+  const TempFolder folder;
+  auto first = std::make_unique<Quarantine>(quarantine_job(folder));
+  REQUIRE(Lane{*first}.write(0, "", {1, 4}).has_value());
+  Quarantine second(quarantine_job(folder));
+  const Status refused = Lane{second}.write(0, "", {1, 4});
+  REQUIRE(!refused);
+  CHECK(refused.error().text.find(second.folder() + "/lane-1.lock: another process") == 0);
+  CHECK(Lane{second}.write(1, "10.0.0", {}).has_value());
+  CHECK(Lane{second}.write(2, "20.0.0", {22}).has_value());  // counted, not said again
+  CHECK(second.unwritten() == 3);
+  REQUIRE(Lane{*first}.write(1, "10.0.0", {12}).has_value());
+  CHECK(records_in(file_of(second)) == Records{1, 4, 12});
+  first.reset();  // with it ends the lock
+  REQUIRE(Lane{second}.write(2, "20.0.0", {22}).has_value());
+  CHECK(records_in(file_of(second)) == Records{1, 4, 12, 22});
+}
+
 // A process killed at any byte of a write.
 TEST_CASE("Quarantine: a line torn anywhere is cut off by the next process") {
   const TempFolder folder;
@@ -145,8 +167,8 @@ TEST_CASE("Quarantine: a line torn anywhere is cut off by the next process") {
   const std::string text = read_file(file_of(whole));
   for (std::size_t size = before; size <= text.size(); ++size) {
     std::ofstream(file_of(whole), std::ios::binary) << text.substr(0, size);
-    Quarantine next(quarantine_job(folder));
-    REQUIRE(Lane{next}.write(1, "10.0.0", {12, 13}).has_value());
+    whole = Quarantine(quarantine_job(folder));  // the next process
+    REQUIRE(Lane{whole}.write(1, "10.0.0", {12, 13}).has_value());
     REQUIRE(read_file(file_of(whole)) == text);
   }
 }

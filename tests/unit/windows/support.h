@@ -17,32 +17,12 @@
 
 #include "lib/base/random.h"
 #include "lib/windows/window_maker.h"
+#include "tests/unit/temp_folder.h"
 
 // What the tests of this folder share: files in a folder of their own, an encoder whose records say
 // what comes out of them, seeded random jobs, and windows as bytes.
 
 namespace packline::test {
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "packline-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = path_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-
- private:
-  std::string path_;
-};
 
 inline std::uint64_t sum(const auto& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});

@@ -222,5 +222,15 @@ TEST_CASE("Codec: samples of none and of many dimensions come back") {
   check_same(*back, s);
 }
 
+TEST_CASE("Codec: another kind than the one that belongs there is named") {
+  const Frames frames = encode(examples::report());
+  CHECK(examples::texts_of(frames) == examples::texts_of(encode(Message(examples::report()))));
+  REQUIRE(decode_as<Report>(frames).has_value());
+  const auto notice = decode_as<Notice>(frames);
+  REQUIRE_FALSE(notice.has_value());
+  CHECK(notice.error().text == "a report came where a notice was expected");
+  CHECK_FALSE(decode_as<Report>({}).has_value());
+}
+
 }  // namespace
 }  // namespace packline

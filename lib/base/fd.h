@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace packline {
@@ -16,11 +14,10 @@ class Fd {
     std::swap(fd_, o.fd_);
     return *this;
   }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
+  ~Fd();
+
   int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
+  bool open() const { return fd_ >= 0; }
 
  private:
   int fd_ = -1;

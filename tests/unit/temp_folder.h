@@ -26,6 +26,7 @@ class TempFolder {
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
 
+  const std::string& path() const { return path_; }
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
   // Writes a file and gives its path.
   std::string write(std::string_view name, std::string_view bytes) const {
