@@ -51,8 +51,9 @@ std::vector<ChildSpec> LineRun::role_specs() const {
                                      command_.job.file};
     argv.insert(argv.end(), own.begin(), own.end());
     for (const std::string& s : command_.job.sets) argv.insert(argv.end(), {"--set", s});
-    argv.insert(argv.end(), {"--set", "line.producers=" + yaml_list(line_.producers)});
-    argv.insert(argv.end(), {"--set", "line.sinks=" + yaml_list(line_.sinks)});
+    const std::string of_split = job_.split == Split::kEval ? "line.eval_" : "line.";
+    argv.insert(argv.end(), {"--set", of_split + "producers=" + yaml_list(line_.producers)});
+    argv.insert(argv.end(), {"--set", of_split + "sinks=" + yaml_list(line_.sinks)});
     argv.insert(argv.end(), {"--log-format", std::string(name_of(command_.job.log_format))});
     argv.insert(argv.end(), {"--http-port-file", folder_.port_file(name)});
     return ChildSpec{.name = name, .argv = std::move(argv)};
