@@ -12,6 +12,7 @@
 #include "launcher/run_folder.h"
 #include "launcher/summary.h"
 #include "lib/app/process.h"
+#include "lib/packing/advice.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
@@ -122,6 +123,12 @@ int conclude(const Job& job, const RunCommand& c, const LineRun& line, int code)
   if (!c.on_private_line) {
     fmt::print(c.command.empty() ? stdout : stderr, "{}", summary_text(job, summary));
     fmt::print(stderr, "{}", loss_warnings(job, summary.total));
+    const std::string too_few =
+        summary.whole && !summary.epochs.empty()
+            ? too_few_packs(summary.epochs.front().counts.packs, job.deliver.dp_size,
+                            job.deliver.packs_per_optimizer_step)
+            : "";
+    if (!too_few.empty()) fmt::print(stderr, "packline: warning: an epoch: {}\n", too_few);
   }
   if (code != 0) return code;
   if (Status ok = check_epochs(job, ranks); !ok) return complain(ok.error());

@@ -330,3 +330,12 @@ def test_the_job_file_may_change_while_the_line_runs(tmp_path):
     done, _ = packline_run(job, command=[sys.executable, "-c", code, job])
     assert done.returncode == 2, (done.returncode, done.stderr)
     assert "pack.capacity" in done.stderr
+
+
+def test_fewer_packs_than_an_optimizer_step_takes_is_said(tmp_path):
+    """ms-swift 9098: training would end without having learned, or hang"""
+    job = write_lengths(tmp_path, [50] * 8, **one(256))
+    done, summary = packline_run(job, "--set", "deliver.packs_per_optimizer_step=64")
+    assert done.returncode == 0 and summary["optimizer_steps"] == 0
+    assert "packs are fewer than an optimizer step takes, 64" in done.stderr
+    assert "fewer than" not in packline_run(job)[0].stderr
