@@ -139,8 +139,8 @@ std::string source_section(const Job& job, const EpochCount& e) {
   std::vector<std::size_t> shown(sources.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   if (shown.size() > kSourcesWithPicture) {
-    std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
-      return sources[a].tokens > sources[b].tokens;
+    std::sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
+      return sources[a].tokens != sources[b].tokens ? sources[a].tokens > sources[b].tokens : a < b;
     });
     shown.resize(kSourcesWithPicture);
     out += fmt::format("; the {} of most tokens", kSourcesWithPicture);

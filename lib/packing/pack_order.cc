@@ -38,9 +38,10 @@ std::vector<std::uint32_t> pack_order(const PackSettings& settings, std::uint64_
     shuffle(order, rng);
     return order;
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     if (settings.same_kind && packs[a].media != packs[b].media) return packs[a].media;
-    return balanced && packs[a].cost > packs[b].cost;
+    if (balanced && packs[a].cost != packs[b].cost) return packs[a].cost > packs[b].cost;
+    return a < b;
   });
   return shuffled_groups(std::move(order), settings.dp_size_multiple, rng);
 }

@@ -1,6 +1,7 @@
 #include "lib/windows/epoch_count.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "lib/base/random.h"
@@ -22,17 +23,17 @@ EpochCounter::EpochCounter(const Job& job, WindowMaker& maker)
 // pack by pack. Without a shuffle that is the order of their records; of a shuffle another one is
 // as good, as long as packs do not show in it.
 void EpochCounter::add_next_fit(const ClosedWindow& window, EpochCount& count) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> in_order;  // (place, length)
+  // (place, number in the window, length)
+  std::vector<std::tuple<std::uint64_t, std::size_t, std::uint32_t>> in_order;
   in_order.reserve(window.samples.size());
   for (std::size_t i = 0; i < window.samples.size(); ++i) {
     const SampleOrigin o = origin_of(window.samples.ids[i]).value_or(SampleOrigin{});
     const std::uint64_t place =
         job_.shuffle.kind == ShuffleKind::kNone ? o.record : derive(o.source, {o.record});
-    in_order.emplace_back(place, window.samples.lengths[i]);
+    in_order.emplace_back(place, i, window.samples.lengths[i]);
   }
-  if (!keeps_order(pack_.strategy))
-    std::ranges::stable_sort(in_order, {}, &std::pair<std::uint64_t, std::uint32_t>::first);
-  for (const auto& [place, length] : in_order) {
+  if (!keeps_order(pack_.strategy)) std::ranges::sort(in_order);
+  for (const auto& [place, number, length] : in_order) {
     if (count.next_fit_packs == 0 || open_row_ + length > pack_.capacity) {
       ++count.next_fit_packs;
       open_row_ = 0;

@@ -10,9 +10,10 @@
 
 using namespace packline;
 using namespace std::string_view_literals;
-using Ids = std::vector<std::int32_t>;
 
 namespace {
+
+using Ids = std::vector<std::int32_t>;
 
 // What is read points into the padded copy, which lives until the next call.
 bool read(PlainTokens& plain, const std::string& line, const FieldNames& fields = {}) {
