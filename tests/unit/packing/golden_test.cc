@@ -6,6 +6,15 @@
 #include "tests/unit/packing/histograms.h"
 #include "tests/unit/packing/lane.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kUnderSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kUnderSanitizer =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kUnderSanitizer = false;
+#endif
+
 namespace packline::test {
 namespace {
 
@@ -87,7 +96,9 @@ TEST_CASE("Planner: 16 million lengths are placed into the golden number of bins
 
 // What windows cost against planning the whole list at once, in points; a lane's last window, which
 // no look-ahead helps, is in it.
-TEST_CASE("Closing: fill of the default look-ahead comes close to all at once") {
+// A measurement over whole lists, not of memory: minutes under a sanitizer.
+TEST_CASE("Closing: fill of the default look-ahead comes close to all at once" *
+          doctest::skip(kUnderSanitizer)) {
   const std::vector<std::uint32_t> wikipedia =
       draw(expand(read_histogram("wikipedia_bert_512")), 2000000, 1);
   CHECK(cost_of_windows(wikipedia, 512) < 0.1);
