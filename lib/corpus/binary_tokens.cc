@@ -17,9 +17,9 @@ static_assert(std::endian::native == std::endian::little, "ids are copied as the
 constexpr std::int64_t kTokenMax = std::numeric_limits<std::int32_t>::max();
 
 template <typename T>
-T id_at(const char* bytes, std::size_t i) {
+T id_at(std::string_view bytes, std::size_t i) {
   T id;
-  std::memcpy(&id, bytes + i * sizeof(T), sizeof id);
+  std::memcpy(&id, &bytes[i * sizeof(T)], sizeof id);
   return id;
 }
 
@@ -34,16 +34,17 @@ std::string read_ids(std::string_view bytes, std::int32_t* to) {
     for (std::size_t i = 0; i < n; ++i) all |= static_cast<std::uint32_t>(to[i]);
   } else {
     for (std::size_t i = 0; i < n; ++i) {
-      const T id = id_at<T>(bytes.data(), i);
+      const T id = id_at<T>(bytes, i);
       all |= static_cast<std::make_unsigned_t<T>>(id);
-      to[i] = static_cast<std::int32_t>(id);
+      to[i] = static_cast<std::int32_t>(id);  // NOLINT(bugprone-signed-char-misuse): a number
     }
   }
   if (std::uint64_t{all} <= kTokenMax && (std::is_unsigned_v<T> || static_cast<T>(all) >= 0)) {
     return {};
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const auto id = static_cast<std::int64_t>(id_at<T>(bytes.data(), i));
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number
+    const auto id = static_cast<std::int64_t>(id_at<T>(bytes, i));
     if (id >= 0 && id <= kTokenMax) continue;
     return fmt::format("the record holds {} at place {}; a token id is 0 to {}", id, i, kTokenMax);
   }

@@ -35,7 +35,7 @@ class GzipStream final : public ByteStream {
         if (!another) return tl::unexpected(another.error());
         if (!*another) break;
       }
-      const auto got = inflate_some(to + out, size - out);
+      auto got = inflate_some(to + out, size - out);
       if (!got) return got;
       if (*got == 0 && in_member_ && at_end_) return cut_off(input_.file(), Compression::kGzip);
       out += *got;

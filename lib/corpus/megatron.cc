@@ -153,7 +153,7 @@ Result<Sequences::Span> join(const StreamFile& idx, std::uint64_t document, std:
                              std::uint64_t end, Sequences& sequences) {
   Sequences::Span all;
   for (std::uint64_t s = from; s < end; ++s) {
-    const auto one = sequences.next();
+    auto one = sequences.next();
     if (!one) return one;
     if (one->bytes == 0) continue;
     if (all.bytes == 0) all.begin = one->begin;

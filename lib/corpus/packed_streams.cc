@@ -9,7 +9,7 @@ namespace packline {
 Result<std::size_t> PackedInput::read(char* to, std::size_t size) {
   const auto want = static_cast<std::size_t>(
       std::min<std::uint64_t>(size, file_.size - std::min(at_, file_.size)));
-  const auto got = read_at(*file_.fd, file_.path, at_, to, want);
+  auto got = read_at(*file_.fd, file_.path, at_, to, want);
   if (!got) return got;
   if (*got < want) {
     return fail(ExitCode::kDataRefused,
