@@ -14,6 +14,7 @@
 
 #include "lib/base/whole_file.h"
 #include "lib/telemetry/json_dump.h"
+#include "lib/telemetry/json_integer.h"
 
 namespace packline {
 namespace {
@@ -51,8 +52,8 @@ std::optional<Pointer> read_pointer(const std::string& path) {
   if (!text) return std::nullopt;
   try {
     const Json j = Json::parse(*text);
-    return Pointer{j.at("line").get<std::string>(), j.at("pid").get<std::int64_t>()};
-  } catch (const Json::exception&) {
+    return Pointer{j.at("line").get<std::string>(), json_integer<std::int64_t>(j.at("pid"))};
+  } catch (const std::exception&) {
     return std::nullopt;
   }
 }
@@ -101,12 +102,12 @@ Result<LineFile> read_line_file(const std::string& path) {
     LineFile line;
     line.job = j.at("job");
     line.sets = j.at("set").get<std::vector<std::string>>();
-    line.pid = j.at("pid");
+    line.pid = json_integer<std::int64_t>(j.at("pid"));
     line.producers = j.at("producers").get<std::vector<std::string>>();
     line.sinks = j.at("sinks").get<std::vector<std::string>>();
     line.folder = j.at("folder");
-    line.dp_size = j.at("dp_size");
-    line.ranks_per_dp_rank = j.at("ranks_per_dp_rank");
+    line.dp_size = json_integer<std::uint32_t>(j.at("dp_size"));
+    line.ranks_per_dp_rank = json_integer<std::uint32_t>(j.at("ranks_per_dp_rank"));
     line.warn_after_s = j.at("warn_after_s");
     line.fail_after_s = j.at("fail_after_s");
     return line;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/hex16.h"
+#include "lib/telemetry/json_integer.h"
 
 namespace packline {
 namespace {
@@ -13,7 +15,18 @@ using PlainJson = nlohmann::json;
 
 PlainJson to_json(const StreamPoint& p) { return {p.epoch, p.window, p.pack}; }
 
-StreamPoint point_from(const PlainJson& j) { return {j.at(0), j.at(1), j.at(2)}; }
+std::uint64_t number(const PlainJson& j) { return json_integer<std::uint64_t>(j); }
+
+void read(const PlainJson& j, std::uint64_t& field) { field = number(j); }
+
+template <std::size_t N>
+void read(const PlainJson& j, std::array<std::uint64_t, N>& fields) {
+  for (std::size_t i = 0; i < N; ++i) fields[i] = number(j.at(i));
+}
+
+StreamPoint point_from(const PlainJson& j) {
+  return {number(j.at(0)), number(j.at(1)), number(j.at(2))};
+}
 
 PlainJson to_json(const Ledger& l) {
   PlainJson out;
@@ -23,7 +36,7 @@ PlainJson to_json(const Ledger& l) {
 
 Ledger ledger_from(const PlainJson& j) {
   Ledger l;
-  each_field([&j](const char* name, auto& field) { j.at(name).get_to(field); }, l);
+  each_field([&j](const char* name, auto& field) { read(j.at(name), field); }, l);
   return l;
 }
 
@@ -37,9 +50,9 @@ PlainJson to_json(const Tally& t) {
 
 Tally tally_from(const PlainJson& j) {
   Tally t;
-  t.packs = j.at("packs");
-  t.samples = j.at("samples");
-  t.tokens = j.at("tokens");
+  t.packs = number(j.at("packs"));
+  t.samples = number(j.at("samples"));
+  t.tokens = number(j.at("tokens"));
   t.digest = std::stoull(j.at("digest").get<std::string>(), nullptr, 16);
   t.ledger = ledger_from(j.at("ledger"));
   return t;
@@ -69,13 +82,13 @@ Result<RankProgress> progress_from_json(std::string_view text) {
     const PlainJson j = PlainJson::parse(text);
     RankProgress p;
     p.job = std::stoull(j.at("job").get<std::string>(), nullptr, 16);
-    p.dp_rank = j.at("dp_rank");
+    p.dp_rank = json_integer<std::uint32_t>(j.at("dp_rank"));
     p.done = j.at("done");
     p.progress.from = point_from(j.at("from"));
     p.progress.to = point_from(j.at("to"));
     p.progress.total = tally_from(j.at("total"));
     for (const PlainJson& e : j.at("epochs")) {
-      p.progress.epochs.push_back({e.at("epoch"), tally_from(e)});
+      p.progress.epochs.push_back({number(e.at("epoch")), tally_from(e)});
     }
     return p;
   } catch (const std::exception& e) {

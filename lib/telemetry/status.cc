@@ -7,6 +7,7 @@
 
 #include "lib/base/hex16.h"
 #include "lib/telemetry/json_dump.h"
+#include "lib/telemetry/json_integer.h"
 
 namespace packline {
 namespace {
@@ -22,7 +23,7 @@ Json object(const StatusDocument::Numbers& pairs) {
 StatusDocument::Numbers numbers(const Json& object) {
   StatusDocument::Numbers out;
   for (const auto& [name, value] : object.items())
-    out.emplace_back(name, value.get<std::uint64_t>());
+    out.emplace_back(name, json_integer<std::uint64_t>(value));
   return out;
 }
 
@@ -57,14 +58,14 @@ Result<StatusDocument> StatusDocument::parse(std::string_view text) {
     const Json j = Json::parse(text);
     StatusDocument d;
     d.role = j.at("role");
-    d.index = j.at("index").is_null() ? -1 : j.at("index").get<int>();
-    d.pid = j.at("pid");
+    d.index = j.at("index").is_null() ? -1 : json_integer<int>(j.at("index"));
+    d.pid = json_integer<std::int64_t>(j.at("pid"));
     d.session = std::stoull(j.at("session").get<std::string>(), nullptr, 16);
     d.state = j.at("state");
-    d.since_ms = j.at("since_ms");
+    d.since_ms = json_integer<std::int64_t>(j.at("since_ms"));
     d.holds = numbers(j.at("holds"));
     for (const Json& w : j.at("waits"))
-      d.waits.push_back({w.at("for"), w.at("whom"), w.at("since_ms").get<std::uint64_t>()});
+      d.waits.push_back({w.at("for"), w.at("whom"), json_integer<std::uint64_t>(w.at("since_ms"))});
     d.counters = numbers(j.at("counters"));
     return d;
   } catch (const std::exception& e) {
