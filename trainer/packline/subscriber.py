@@ -98,7 +98,7 @@ class Subscriber:
             self._packs -= 1
             self._limit -= 1
             self._look_at_room()
-            self.handed = message.after
+            self.handed = _after(message, self.handed)
             self.progress.add_pack(message.at.epoch, message)
         else:
             self.handed = message.cursor
@@ -200,7 +200,7 @@ class Subscriber:
         self._packs += 1
         self._follow_size(m.nbytes)
         self._look_at_room()
-        return self._append(m, m.after)
+        return self._append(m, _after(m, self.want))
 
     def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> None:
         if after.point <= m.before or len(after.lanes) != len(self.want.lanes):
@@ -229,6 +229,11 @@ class Subscriber:
 
     def _late(self) -> None:
         self.refused += 1
+
+
+def _after(pack: wire.Pack, before: Cursor) -> Cursor:
+    """What comes behind a pack that was wanted at `before`."""
+    return Cursor(pack.after, before.lanes if pack.lanes is None else pack.lanes)
 
 
 def _is_end(welcome: wire.Welcome, cursor: Cursor) -> bool:

@@ -47,7 +47,8 @@ class Pack(NamedTuple):
     dp_rank: int
     before: Point
     at: Point
-    after: Cursor
+    after: Point
+    lanes: Optional[tuple]  # of Place, of the cursor after it; None = as at `before`
     passed: tuple  # of (epoch, Tally)
     digest: int
     samples: int
@@ -208,7 +209,8 @@ def _pack(m: dict, frames) -> Pack:
         dp_rank=h.u32(m, "dp_rank"),
         before=_point(h.mapping(m, "from")),
         at=_point(h.mapping(m, "at")),
-        after=_cursor(h.mapping(m, "after")),
+        after=_point(h.mapping(m, "after")),
+        lanes=None if m.get("lanes") is None else _lanes(h.array(m, "lanes")),
         passed=_passed(m),
         digest=h.uint(body, "digest"),
         samples=counted[0],
