@@ -36,7 +36,7 @@ def write_job(name, data, format="tokens", encode="{kind: tokens, threads: 1}", 
 
 
 def run_json(command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
 
 
 def run_line(job, client=None, arguments=(), options=(), watch=None):

@@ -1,9 +1,10 @@
-"""mosaicml-streaming over local MDS shards of int32 arrays, read in this process: no packing, no second process.
+"""mosaicml-streaming over local MDS shards of int32 arrays, ids and labels, read in this process: no packing, no second
+process.
 
-    python mosaic.py NAME.idx FOLDER    a line on stdin starts a round
-    per round on stdout: {"tokens", "seconds"}
+    python mosaic.py NAME.idx FOLDER    one round; prints {"tokens", "seconds"}
 
-The shards hold the documents of the Megatron pair, written once before.
+The shards hold the documents of the Megatron pair, written into FOLDER when it is not there. A process a round: what its
+shared memory keeps from one to the next has made it hang.
 """
 
 import json
@@ -54,26 +55,26 @@ def documents(index):
 
 def main(index, folder):
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
+    os.dup2(2, 1)  # what the peer prints is not an answer
     stub_torchvision()
     from streaming import MDSWriter, StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
     from torch.utils.data import DataLoader
 
     clean_stale_shared_memory()
-    shutil.rmtree(folder, ignore_errors=True)
-    with MDSWriter(out=folder, columns={"input_ids": "ndarray:int32"}) as writer:
-        for ids in documents(index):
-            writer.write({"input_ids": np.array(ids)})
-    print(json.dumps("ready"), file=answers)
-    for _ in sys.stdin:
-        began = time.perf_counter()
-        rows = StreamingDataset(local=folder, batch_size=8, shuffle=False)
-        tokens = 0
-        for batch in DataLoader(rows, batch_size=8, num_workers=0, collate_fn=list):
-            tokens += sum(len(row["input_ids"]) for row in batch)
-        print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), file=answers)
-        del rows
+    if not os.path.exists(folder):
+        part = folder + ".part"
+        shutil.rmtree(part, ignore_errors=True)
+        with MDSWriter(out=part, columns={"input_ids": "ndarray:int32", "labels": "ndarray:int32"}) as writer:
+            for ids in documents(index):
+                writer.write({"input_ids": np.array(ids), "labels": np.array(ids)})
+        os.rename(part, folder)
+    began = time.perf_counter()
+    rows = StreamingDataset(local=folder, batch_size=8, shuffle=False)
+    tokens = 0
+    for batch in DataLoader(rows, batch_size=8, num_workers=0, collate_fn=list):
+        tokens += sum(len(row["input_ids"]) for row in batch)
+    print(json.dumps({"tokens": tokens, "seconds": time.perf_counter() - began}), file=answers)
 
 
 if __name__ == "__main__":

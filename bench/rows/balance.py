@@ -14,7 +14,7 @@ def measure(_):
         for label, cost, must in (("a*L + L*L", COST_PER_TOKEN, 1.05), ("L*L", 0, 1.08)):
             found = {
                 kind: run_json(
-                    [str(BIN / "bench_planning"), "balance", str(path), str(capacity), str(RANKS), str(cost), kind]
+                    [BIN / "bench_planning", "balance", path, capacity, RANKS, cost, kind]
                 )["mean"]
                 for kind in ("none", "attention")
             }

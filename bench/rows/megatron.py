@@ -1,10 +1,7 @@
 """A Megatron pair to arrays as received: against libzmq alone, and against a loader in the trainer's own process."""
 
-import json
-import subprocess
-
-from line import BIN, ROOT, WORK, run_line, write_job
-from rounds import Peer, Row, in_turns, ratio
+from line import BIN, ROOT, WORK, run_json, run_line, write_job
+from rounds import Row, in_turns, ratio
 from token_data import megatron_pair
 
 TOKENS = 100_000_000
@@ -18,15 +15,17 @@ def measure(rounds):
     python = ROOT / "build/peers/bin/python"
     chain = [python, ROOT / "bench/peers/chain.py", BIN / "bench_chain", pair.with_suffix(".bin"), WINDOW_BYTES, PACK_BYTES]
 
-    def three_hops():
-        return json.loads(subprocess.run(list(map(str, chain)), check=True, capture_output=True, text=True).stdout)
-
-    def line():
-        return run_line(job, "ready.py", ["numpy"])
-
-    mosaic_command = [python, ROOT / "bench/peers/mosaic.py", pair, WORK / "mds"]
-    with Peer(mosaic_command, WORK / "mosaic.log") as mosaic:
-        found = in_turns(rounds, {"packline": line, "libzmq": three_hops, "mosaicml": mosaic})
+    mosaic = [python, ROOT / "bench/peers/mosaic.py", pair, WORK / f"{pair.stem}.mds"]
+    run_line(job, "ready.py", ["numpy"])  # makes the index, which later runs keep
+    run_json(mosaic)  # writes the shards
+    found = in_turns(
+        rounds,
+        {
+            "packline": lambda: run_line(job, "ready.py", ["numpy"]),
+            "libzmq": lambda: run_json(chain),
+            "mosaicml": lambda: run_json(mosaic),
+        },
+    )
     rates = {side: [one["tokens"] / one["seconds"] / 1e6 for one in found[side]] for side in ("packline", "mosaicml")}
     rates["libzmq"] = [one["bytes"] / 4 / one["seconds"] / 1e6 for one in found["libzmq"]]
     rows = []

@@ -9,7 +9,7 @@ def measure(rounds):
     rows = []
     for name, path, capacity in lists(WORK)[:2]:
         ours = {
-            what: (lambda what=what: run_json([str(BIN / "bench_planning"), what, str(path), str(capacity)]))
+            what: (lambda what=what: run_json([BIN / "bench_planning", what, path, capacity]))
             for what in ("once", "windows")
         }
         command = [ROOT / "build/peers/bin/python", ROOT / "bench/peers/obfd.py", path, capacity]

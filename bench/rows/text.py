@@ -25,7 +25,7 @@ def measure(rounds):
         rounds,
         {
             "packline": lambda: run_line(job, "ready.py", ["numpy"]),
-            "sentencepiece": lambda: run_json(list(map(str, alone))),
+            "sentencepiece": lambda: run_json(alone),
         },
     )
     rates = {side: [one["tokens"] / one["seconds"] / 1e6 for one in all_] for side, all_ in found.items()}
