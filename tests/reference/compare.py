@@ -34,7 +34,10 @@ class Differs(Exception):
 def delivered(jobs, shuffle_seed, timeout=300):
     """[(packs, end)] of each job, as packline-one-process prints them."""
     command = [str(BIN / "packline-one-process"), "--shuffle-seed", str(shuffle_seed), *map(str, jobs)]
-    done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as e:
+        raise Differs(f"{' '.join(command[:3])} ... did not end within {timeout} s") from e
     if done.returncode != 0:
         raise Differs(f"{' '.join(command[:3])} ... ended with {done.returncode}: {done.stderr.decode()}")
     found, packs = [], []

@@ -5,9 +5,7 @@ taken over from it; each function names the section of docs/stream.md that it sp
 xxhash only.
 """
 
-import glob
 import itertools
-import pathlib
 import struct
 from dataclasses import dataclass, field
 
@@ -17,10 +15,11 @@ from reference_closing import close_window
 from reference_global import cut_into_windows, ledgers_of, plan_epoch
 from reference_job import load_job
 from reference_ledger import LEDGER, REASONS, add_ledgers, placed_ledger, record_ledger, remainder_ledger
-from reference_order import MASK, epoch_order
+from reference_order import MASK, epoch_order, takes
 from reference_pack_order import order_packs
 from reference_parts import part, repetition
-from reference_records import candidates_of, lines_of, samples_of
+from reference_records import Record, candidates_of, samples_of
+from reference_sources import records_of
 
 __all__ = ["LEDGER", "REASONS", "add_ledgers", "load_job", "stream_digest", "windows"]
 
@@ -86,13 +85,6 @@ class Window:
     last: bool
     ledger: dict
     packs: list = field(default_factory=list)
-
-
-def source_lines(job, s):
-    """The records of a source: its files sorted by path, their lines in order."""
-    pattern = str(job["folder"] / job["sources"][s]["path"])
-    files = sorted(glob.glob(pattern), key=lambda p: p.encode())
-    return [line for f in files for line in lines_of(pathlib.Path(f).read_bytes())]
 
 
 def delivered(placed, candidates):
@@ -172,15 +164,16 @@ def global_windows(job, epoch, records):
 
 def windows(job):
     """Every window of the job in the order of the stream."""
-    lines = [source_lines(job, s) for s in range(len(job["sources"]))]
+    stored = [records_of(job, s) for s in range(len(job["sources"]))]
     whole_epoch = job["pack"]["plan"] == "global"
 
     def encoded(places):
-        return [samples_of(job, s, r, copy, lines[s][r]) for s, r, copy in places]
+        return [samples_of(job, s, r, copy, stored[s][r]) if takes(job, s, r) else Record(passed_over=True)
+                for s, r, copy in places]
 
     for epoch in range(job["epochs"]):
         planned = 0 if whole_epoch and not job["pack"]["replan_each_epoch"] else epoch
-        order = epoch_order(job, planned, [len(one) for one in lines])
+        order = epoch_order(job, planned, [len(records) for records in stored])
         if whole_epoch:
             yield from global_windows(job, epoch, encoded(order))
             continue

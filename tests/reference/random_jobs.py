@@ -5,6 +5,7 @@ import pathlib
 import random
 
 from random_settings import draw_settings
+from random_sources import draw_evaluation, draw_sources
 
 STRATEGIES = ["best_fit_decreasing"] * 3 + ["sequential"]
 BAD_LINES = [
@@ -194,15 +195,19 @@ def draw_tight_job(rng, folder, name):
     return path
 
 
-def random_job(seed, number, folder, plain=False):
-    """Job `number` of a seed: the same whatever was drawn before. `plain`: without what random_settings.py adds."""
+def random_job(seed, number, folder):
+    """Job `number` of a seed: the same whatever was drawn before."""
     rng, folder = random.Random(f"{seed}/{number}"), pathlib.Path(folder)
     name = f"random-{seed}-{number}"
     if number % 25 == 24:
         return draw_tight_job(rng, folder, name)
     path = draw_job(rng, folder, name)
-    if not plain and number % 4 > 0:
-        job = json.loads(path.read_text(encoding="utf-8"))
+    job = json.loads(path.read_text(encoding="utf-8"))
+    if number % 4 > 0:
         draw_settings(random.Random(f"{seed}/{number}/settings"), job)
-        path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
+    if number % 3 > 0:
+        draw_sources(random.Random(f"{seed}/{number}/sources"), job, folder)
+    if number % 5 == 0:
+        draw_evaluation(random.Random(f"{seed}/{number}/eval"), job)
+    path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
     return path
