@@ -39,18 +39,26 @@ def position(at, carried):
 # 7. The digest
 
 
-def field_bytes(samples, name):
+def field_bytes(samples, name, letter):
     if name == "labels":
         return b"".join(struct.pack(f"<{len(s.labels)}i", *s.labels) for s in samples)
-    return b"".join(struct.pack(f"<{len(s.columns[name][1])}{s.columns[name][0]}", *s.columns[name][1])
-                    for s in samples)
+    return b"".join(struct.pack(f"<{s.tokens}{letter}", *s.columns[name][1]) for s in samples)
 
 
-def pack_digest(epoch, window, index, names, samples):
-    """`names`: the fields that any sample of the window has; "labels" is always among them."""
+def fields_of(samples):
+    """{name: struct letter} of the fields of a window's samples. What is f64 in one of them is so in all."""
+    fields = {}
+    for s in samples:
+        for name, (letter, _) in s.columns.items():
+            fields[name] = "d" if "d" in (letter, fields.get(name)) else letter
+    return fields
+
+
+def pack_digest(epoch, window, index, fields, samples):
+    """`fields`: those that any sample of the window has, as fields_of() gives them; "labels" is always among them."""
     data = struct.pack("<QQQ", epoch, window, index)
-    for name in sorted(set(names) | {"labels"}, key=lambda n: n.encode()):
-        values = field_bytes(samples, name)
+    for name in sorted({*fields, "labels"}, key=lambda n: n.encode()):
+        values = field_bytes(samples, name, fields.get(name))
         data += struct.pack("<I", len(name.encode())) + name.encode() + struct.pack("<Q", len(values)) + values
     data += struct.pack("<I", len(samples))
     for s in samples:
@@ -68,6 +76,7 @@ class Pack:
     index: int
     samples: list
     digest: int
+    fields: dict  # as fields_of() gives them
     dp_rank: int = 0
 
     def as_line(self):
@@ -98,9 +107,9 @@ def delivered(placed, candidates):
 
 def make_packs(job, epoch, window, packs, candidates):
     packs = [delivered(placed, candidates) for placed in packs]
-    fields = {name for samples in packs for s in samples for name in s.columns}
+    fields = fields_of(itertools.chain(*packs))
     dp_size = job["deliver"]["dp_size"]
-    return [Pack(epoch, window, k, samples, pack_digest(epoch, window, k, fields, samples), k % dp_size)
+    return [Pack(epoch, window, k, samples, pack_digest(epoch, window, k, fields, samples), fields, k % dp_size)
             for k, samples in enumerate(packs)]
 
 

@@ -72,6 +72,8 @@ def token_record(rng, n, kind, extra):
         record["labels"] = None
     if "whole" in extra:
         record["whole"] = [rng.randint(-(2**63), 2**63 - 1) for _ in ids]
+    if "mixed" in extra:  # i64 in some samples, f64 in others
+        record["mixed"] = [rng.randint(-9, 9) for _ in ids] if rng.random() < 0.9 else [0.25 for _ in ids]
     if "real" in extra and n:
         record["a real"] = [0.5] + [rng.choice([rng.uniform(-1, 1), rng.randint(0, 9)]) for _ in ids[1:]]
     if rng.random() < 0.2:
@@ -142,7 +144,7 @@ def draw_job(rng, folder, name):
     length = draw_lengths(rng, capacity)
     dp_size = rng.randint(1, 4)
     kind = rng.choice(["tokens", "tokens", "bytes"])
-    extra = rng.choice([(), (), ("whole",), ("whole", "real")])
+    extra = rng.choice([(), (), ("whole",), ("whole", "real"), ("mixed",)])
     n_sources = rng.choice([1, 1, 2, 3])
     total = rng.choice([rng.randint(0, 12), *[rng.randint(10, 120)] * 3, *[rng.randint(100, 400)] * 3])
     total = total // 4 if capacity > 1024 else total

@@ -66,7 +66,7 @@ def without_columns(line):
     record = good(line)
     if record is None:
         return line
-    return json.dumps({k: v for k, v in record.items() if k not in ("whole", "a real")}).encode()
+    return json.dumps({k: v for k, v in record.items() if k not in ("whole", "a real", "mixed")}).encode()
 
 
 def as_chat(rng, line):
@@ -97,6 +97,8 @@ def renamed(value, names):
 def rename_fields(rng, source, files):
     """Some keys get other names in the job and in the good records; ids that are numbers keep how they are written."""
     names = {a: b for a, b in OTHER_NAMES.items() if rng.random() < 0.5}
+    if "loss_mask" in names:  # else the mask of a bad record would be a column, which no other sample has
+        names["input_ids"] = OTHER_NAMES["input_ids"]
     source["fields"] = names
 
     def line_of(line):
