@@ -97,7 +97,7 @@ def renamed(value, names):
 def rename_fields(rng, source, files):
     """Some keys get other names in the job and in the good records; ids that are numbers keep how they are written."""
     names = {a: b for a, b in OTHER_NAMES.items() if rng.random() < 0.5}
-    if "loss_mask" in names:  # else the mask of a bad record would be a column, which no other sample has
+    if {"labels", "loss_mask"} & set(names):  # else what makes a record bad would not be read, and it would be good
         names["input_ids"] = OTHER_NAMES["input_ids"]
     source["fields"] = names
 
