@@ -3,7 +3,8 @@
     python tests/reference/compare.py --seed 1 --count 500
     python tests/reference/compare.py --seed 1 --only 37 --keep /tmp/j       one job, its files kept
 
-Needs xxhash, what the client needs (torch for its layouts of tensors) and the executable packline-one-process (PACKLINE_BIN, else build/release/bin).
+Needs xxhash, what the client needs (torch too, for its layouts of tensors) and the executable packline-one-process
+(PACKLINE_BIN, else build/release/bin).
 """
 
 import argparse
@@ -24,6 +25,7 @@ from random_jobs import random_job  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
+COUNTED = ("jobs", "packs", "tokens", "layouts")  # layouts: how many were made of a pack and held against plain ones
 BATCH = 10
 WITH_LAYOUTS = 3  # of so many batches one goes through the client's layouts too
 REPEATED = re.compile(r"s\d+:\d+(\+\d+)?(/\d+)?(~\d+)?\*\d+$")  # the id of a repeated sample
@@ -171,13 +173,14 @@ def compare(path, packs, end, frames=False):
         pairs = [pair for mine, theirs in zip(ranks, by_rank(job, windows)) for pair in zip(mine, theirs)]
         for wrong in compare_layouts.differences(job, pairs):
             raise Differs(wrong)
-    return len(packs), sum(len(p["input_ids"]) for p in packs)
+    held = compare_layouts.held(len(packs)) if frames else 0
+    return {"jobs": 1, "packs": len(packs), "tokens": sum(len(p["input_ids"]) for p in packs), "layouts": held}
 
 
 def batch(seed, numbers, folder):
-    """Compares these jobs; {"jobs", "packs", "tokens"} and the sentences of those that differ."""
+    """Compares these jobs; the counts and the sentences of those that differ."""
     frames = numbers[0] // BATCH % WITH_LAYOUTS == 0
-    wrong, packs, tokens = [], 0, 0
+    wrong, counts = [], dict.fromkeys(COUNTED, 0)
     with tempfile.TemporaryDirectory(prefix="packline-random-") as private:
         root = pathlib.Path(folder or private)
         jobs = [random_job(seed, n, root / str(n)) for n in numbers]
@@ -185,22 +188,22 @@ def batch(seed, numbers, folder):
             results = delivered(jobs, seed, frames=frames)
         except Differs as together:
             if len(numbers) == 1:
-                return {"jobs": 1, "packs": 0, "tokens": 0}, [f"--seed {seed} --only {numbers[0]}: {together}"]
+                return {**counts, "jobs": 1}, [f"--seed {seed} --only {numbers[0]}: {together}"]
             alone = [batch(seed, [n], folder) for n in numbers]
-            return ({k: sum(a[0][k] for a in alone) for k in ("jobs", "packs", "tokens")}, [s for a in alone for s in a[1]])
+            return {k: sum(a[0][k] for a in alone) for k in COUNTED}, [s for a in alone for s in a[1]]
         for n, job, (got, end) in zip(numbers, jobs, results):
             try:
-                p, t = compare(job, got, end, frames)
-                packs, tokens = packs + p, tokens + t
+                more = compare(job, got, end, frames)
+                counts = {k: counts[k] + more[k] for k in COUNTED}
             except Differs as e:
                 wrong.append(f"--seed {seed} --only {n}: {e}")
-    return {"jobs": len(numbers), "packs": packs, "tokens": tokens}, wrong
+    return {**counts, "jobs": len(numbers)}, wrong
 
 
 def compare_many(seed, numbers, workers=None, folder=None):
     """Random jobs of these numbers, on all cores. Returns (counts, sentences)."""
     parts = [numbers[i : i + BATCH] for i in range(0, len(numbers), BATCH)]
-    counts, wrong = {"jobs": 0, "packs": 0, "tokens": 0}, []
+    counts, wrong = dict.fromkeys(COUNTED, 0), []
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
         for c, w in pool.map(batch, [seed] * len(parts), parts, [folder] * len(parts)):
             counts = {k: counts[k] + c[k] for k in counts}
@@ -221,7 +224,7 @@ def main():
     counts, wrong = compare_many(o.seed, numbers, o.workers, o.keep)
     for sentence in wrong[:20]:
         print(sentence, file=sys.stderr)
-    print(f"{counts['jobs']} jobs, {counts['packs']} packs, {counts['tokens']} tokens: "
+    print(f"{counts['jobs']} jobs, {counts['packs']} packs, {counts['tokens']} tokens, {counts['layouts']} layouts: "
           f"{len(wrong)} differ ({time.monotonic() - started:.1f} s)")
     return 1 if wrong else 0
 

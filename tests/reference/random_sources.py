@@ -37,7 +37,8 @@ def draw_sources(rng, job, folder):
 
 
 def draw_evaluation(rng, job):
-    job["eval"] = {"fraction": rng.choice([0, 0.01, 0.2, 0.5, 0.9]), "seed": rng.choice([0, rng.randint(0, 2**63 - 1)])}
+    fraction = rng.choice([0, 0.01, 0.2, 0.5, 0.9])
+    job["eval"] = {"fraction": fraction, "seed": rng.choice([0, rng.randint(0, 2**63 - 1)])}
     if job["eval"]["fraction"] > 0 and rng.random() < 0.4:
         job["split"] = "eval"
 

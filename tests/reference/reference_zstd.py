@@ -1,4 +1,4 @@
-"""zstd frames of blocks as they are and of one byte repeated (RFC 8878): as much of it as random jobs write, so that no
+"""zstd frames of blocks as they are and of one byte repeated (RFC 8878): as much as random jobs write, so that no
 library is needed. What is packed for real is read by the C++ tests of lib/corpus."""
 
 import struct

@@ -6,7 +6,8 @@ import struct
 import reference_zstd
 
 # dtype of a Megatron pair -> (struct's letter, the largest id that is drawn)
-DTYPES = {1: ("B", 255), 2: ("b", 127), 3: ("h", 2**15 - 1), 4: ("i", 2**31 - 1), 5: ("q", 2**31 - 1), 8: ("H", 2**16 - 1)}
+DTYPES = {1: ("B", 255), 2: ("b", 127), 3: ("h", 2**15 - 1), 4: ("i", 2**31 - 1), 5: ("q", 2**31 - 1),
+          8: ("H", 2**16 - 1)}
 NO_IDS = {2: [-1, -128], 3: [-1, -(2**15)], 4: [-1, -(2**31)], 5: [-1, 2**31, -(2**63), 2**63 - 1]}
 
 

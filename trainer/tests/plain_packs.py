@@ -1,5 +1,5 @@
-"""What each layout hands out of a pack, and of several as a micro batch, in plain Python: names, dtypes, shapes and
-values. Built on plain_layouts, so by none of the package's code."""
+"""What each layout hands out of a pack, and of several as a micro batch, in plain Python: names,
+dtypes, shapes and values. Built on plain_layouts, so by none of the package's code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _flat(values) -> list:
 
 
 def as_plain(value):
-    """What a layout handed out in the same terms: arrays and tensors as Array, all else as it is."""
+    """What a layout handed out in these terms: arrays and tensors as Array, all else as it is."""
     if isinstance(value, dict):
         return {name: as_plain(v) for name, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -41,7 +41,7 @@ def as_plain(value):
 
 
 def plain_pack(layout: str, raw: Raw, at: tuple, padding=(1, 1, 0), drop=()):
-    """`at`: (epoch, window, pack). Columns are per token with a number a token, spans, ragged or opaque."""
+    """`at`: (epoch, window, pack). `position_ids` is none of the columns."""
     raw = Raw(raw.ids, {k: f for k, f in raw.fields.items() if k not in drop})
     if layout == "rows":
         return _rows(raw)
@@ -97,7 +97,8 @@ def _numpy(raw: Raw, at: tuple, padding: tuple, drop: tuple) -> dict:
 def _hf(p: Plain) -> dict:
     tokens, bounds = len(p.ids), array("int32", p.padded_bounds, len(p.padded) + 1)
     return {
-        "input_ids": array("int64", p.ids, 1, tokens), "labels": array("int64", p.labels, 1, tokens),
+        "input_ids": array("int64", p.ids, 1, tokens),
+        "labels": array("int64", p.labels, 1, tokens),
         "position_ids": array("int64", p.positions, 1, tokens),
         "cu_seq_lens_q": bounds, "cu_seq_lens_k": bounds,
         "max_length_q": max(p.padded), "max_length_k": max(p.padded),
@@ -109,7 +110,8 @@ def _flash(p: Plain) -> dict:
     return {
         "input_ids": array("int64", p.ids, tokens), "labels": array("int64", p.labels, tokens),
         "position_ids": array("int64", p.positions, tokens),
-        "cu_seqlens": array("int32", p.padded_bounds, len(p.padded) + 1), "max_seqlen": max(p.padded),
+        "cu_seqlens": array("int32", p.padded_bounds, len(p.padded) + 1),
+        "max_seqlen": max(p.padded),
     }  # fmt: skip
 
 
@@ -127,8 +129,8 @@ def _megatron(p: Plain) -> dict:
 
 def _torchtitan(p: Plain) -> tuple:
     tokens = len(p.ids)
-    out = {"input": array("int64", p.ids, 1, tokens), "positions": array("int64", p.positions, 1, tokens)}
-    return out, array("int64", p.targets, 1, tokens)
+    positions = array("int64", p.positions, 1, tokens)
+    return {"input": array("int64", p.ids, 1, tokens), "positions": positions}, array("int64", p.targets, 1, tokens)
 
 
 _OF_TENSORS = {"hf": _hf, "flash": _flash, "megatron": _megatron, "torchtitan": _torchtitan}
@@ -176,9 +178,7 @@ def _joined(packs: list) -> dict:
 
 
 def _concatenated(values: list) -> Array:
-    rows = sum(v.shape[0] for v in values)
-    dtypes = {v.dtype for v in values}
-    # A column may be whole in one window and not in another.
-    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
-    numbers = [x for v in values for x in v.values]
-    return Array(dtype, (rows, *values[0].shape[1:]), numbers if len(dtypes) == 0 else [float(x) for x in numbers])
+    dtype, numbers = values[0].dtype, [x for v in values for x in v.values]
+    if any(v.dtype != dtype for v in values):  # whole numbers in one window, not in another
+        dtype, numbers = "float64", [float(x) for x in numbers]
+    return Array(dtype, (sum(v.shape[0] for v in values), *values[0].shape[1:]), numbers)
