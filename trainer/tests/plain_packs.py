@@ -129,8 +129,9 @@ def _megatron(p: Plain) -> dict:
 
 def _torchtitan(p: Plain) -> tuple:
     tokens = len(p.ids)
-    positions = array("int64", p.positions, 1, tokens)
-    return {"input": array("int64", p.ids, 1, tokens), "positions": positions}, array("int64", p.targets, 1, tokens)
+    named = (("input", p.ids), ("positions", p.positions))
+    row = {name: array("int64", values, 1, tokens) for name, values in named}
+    return row, array("int64", p.targets, 1, tokens)
 
 
 _OF_TENSORS = {"hf": _hf, "flash": _flash, "megatron": _megatron, "torchtitan": _torchtitan}
