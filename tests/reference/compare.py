@@ -10,6 +10,7 @@ Needs xxhash, what the client needs (torch too, for its layouts of tensors) and 
 import argparse
 import concurrent.futures
 import json
+import multiprocessing
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one process a core is what there is to do
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import compare_layouts  # noqa: E402
 import packline_reference as reference  # noqa: E402
@@ -204,7 +206,9 @@ def compare_many(seed, numbers, workers=None, folder=None):
     """Random jobs of these numbers, on all cores. Returns (counts, sentences)."""
     parts = [numbers[i : i + BATCH] for i in range(0, len(numbers), BATCH)]
     counts, wrong = dict.fromkeys(COUNTED, 0), []
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+    # Not forked: this process may have used torch, whose threads a child would miss.
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), spawn) as pool:
         for c, w in pool.map(batch, [seed] * len(parts), parts, [folder] * len(parts)):
             counts = {k: counts[k] + c[k] for k in counts}
             wrong += w
