@@ -167,10 +167,14 @@ std::uint64_t tokens_wanted(const PackSettings& settings) {
          settings.capacity;
 }
 
+bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates, Reach& reach) {
+  look_on(settings, lookahead_of(settings), candidates, reach);
+  return !reach.enough;
+}
+
 bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates) {
-  bool reached = false;
-  looked_at(settings, lookahead_of(settings), candidates, reached);
-  return !reached;
+  Reach reach;
+  return wants_more(settings, candidates, reach);
 }
 
 Closing close_window(const PackSettings& settings, Planner& planner, std::uint64_t epoch,

@@ -32,6 +32,7 @@ struct TakenPack {
   std::uint32_t dp_rank = 0;
   std::uint64_t digest = 0;
   Samples samples;
+  std::vector<Buffer> frames;  // they came in
 };
 
 struct LineResult {

@@ -1,8 +1,8 @@
-// packline-one-process [--room N] [--shuffle-seed S] JOB...: the packs of each job as the
-// production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
-// `packline tail
-// --format jsonl` has them and with "pack" and "digest"; behind each job a line with its windows
-// and ledgers.
+// packline-one-process [--room N] [--shuffle-seed S] [--frames] JOB...: the packs of each job as
+// the production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
+// `packline tail --format jsonl` has them and with "pack" and "digest", with --frames also
+// "frames", the samples as the wire has them, in hex; behind each job a line with its windows and
+// ledgers.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +17,9 @@
 
 namespace packline::reference {
 namespace {
+
+// Evaluation has no end; so many of its epochs are compared (reference_job.py has the number too).
+constexpr std::uint64_t kEvalEpochs = 2;
 
 // The keys are those of LEDGER in packline_reference.py.
 std::string ledger_json(const Ledger& l) {
@@ -33,18 +36,31 @@ std::string ledger_json(const Ledger& l) {
   return text + "}";
 }
 
-std::string pack_json(const TakenPack& p) {
+std::string hex(const Buffer& frame) {
+  std::string text = "\"";
+  for (const std::byte b : frame.bytes()) text += fmt::format("{:02x}", std::to_integer<int>(b));
+  return text + "\"";
+}
+
+std::string frames_json(const TakenPack& p) {
+  std::vector<std::string> frames;
+  for (const Buffer& frame : p.frames) frames.push_back(hex(frame));
+  return fmt::format(R"("frames":[{}],)", fmt::join(frames, ","));
+}
+
+std::string pack_json(const TakenPack& p, bool frames) {
   std::vector<std::string> ids;
   for (const std::string& id : p.samples.ids) ids.push_back(json_text(id, SIZE_MAX));
   const Column* column = p.samples.find("input_ids");
   std::vector<std::int32_t> input_ids(p.samples.tokens());
   for (std::size_t i = 0; i < input_ids.size(); ++i)
     input_ids[i] = column->data.at<std::int32_t>(i);
-  return fmt::format(R"({{"step":{},"epoch":{},"window":{},"pack":{},"dp_rank":{},"lengths":[{}],)"
-                     R"("sample_ids":[{}],"input_ids":[{}],"labels":[{}],"digest":"{:016x}"}})",
-                     p.step, p.at.epoch, p.at.window, p.at.pack, p.dp_rank,
-                     fmt::join(p.samples.lengths, ","), fmt::join(ids, ","),
-                     fmt::join(input_ids, ","), fmt::join(labels_of(p.samples), ","), p.digest);
+  return fmt::format(
+      R"({{{}"step":{},"epoch":{},"window":{},"pack":{},"dp_rank":{},"lengths":[{}],)"
+      R"("sample_ids":[{}],"input_ids":[{}],"labels":[{}],"digest":"{:016x}"}})",
+      frames ? frames_json(p) : "", p.step, p.at.epoch, p.at.window, p.at.pack, p.dp_rank,
+      fmt::join(p.samples.lengths, ","), fmt::join(ids, ","), fmt::join(input_ids, ","),
+      fmt::join(labels_of(p.samples), ","), p.digest);
 }
 
 std::string end_json(const Job& job, const LineResult& r) {
@@ -63,10 +79,11 @@ std::string end_json(const Job& job, const LineResult& r) {
       fmt::join(epochs, ","));
 }
 
-int run_job(const std::string& file, const LineOptions& options) {
+int run_job(const std::string& file, const LineOptions& options, bool frames) {
   LoadedJob loaded = load_job(file, {});
   for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
   if (!loaded.mistakes.empty()) return static_cast<int>(ExitCode::kWrongJob);
+  if (loaded.job.split == Split::kEval) loaded.job.epochs = kEvalEpochs;
   const auto line = Line::open(loaded.job, options);
   const Result<LineResult> result =
       line ? (*line)->run() : Result<LineResult>(tl::unexpected(line.error()));
@@ -74,7 +91,7 @@ int run_job(const std::string& file, const LineOptions& options) {
     fmt::print(stderr, "packline-one-process: {}: {}\n", file, result.error().text);
     return static_cast<int>(result.error().code);
   }
-  for (const TakenPack& p : result->packs) fmt::print("{}\n", pack_json(p));
+  for (const TakenPack& p : result->packs) fmt::print("{}\n", pack_json(p, frames));
   fmt::print("{}\n", end_json(loaded.job, *result));
   return 0;
 }
@@ -87,10 +104,13 @@ bool read_number(std::string_view text, std::uint64_t& n) {
 int run(const std::vector<std::string>& args) {
   LineOptions options;
   std::vector<std::string> jobs;
+  bool frames = false;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const bool room = args[i] == "--room";
     std::uint64_t n = 0;
-    if (!room && args[i] != "--shuffle-seed") {
+    if (args[i] == "--frames") {
+      frames = true;
+    } else if (!room && args[i] != "--shuffle-seed") {
       jobs.push_back(args[i]);
     } else if (i + 1 == args.size() || !read_number(args[++i], n)) {
       fmt::print(stderr, "packline-one-process: {} needs a number\n", args[i]);
@@ -102,7 +122,7 @@ int run(const std::vector<std::string>& args) {
     }
   }
   for (const std::string& job : jobs) {
-    if (const int code = run_job(job, options); code != 0) return code;
+    if (const int code = run_job(job, options, frames); code != 0) return code;
   }
   return 0;
 }

@@ -11,6 +11,9 @@ PACK = {
 }
 
 
+EVAL_EPOCHS = 2  # evaluation has no end; so many epochs of it are compared (main.cc has the number too)
+
+
 def pack_settings(pack, deliver):
     """The keys of `pack`, and deliver.remainder among them."""
     settings = {**PACK, "dp_size_multiple": deliver.get("dp_size", 1), **pack}
@@ -29,5 +32,15 @@ def load_job(path):
     job["encode"] = {"add_bos": False, "add_eos": True, "train": "assistant", **job["encode"]}
     job["deliver"] = {"dp_size": 1, **job.get("deliver", {})}
     job["pack"] = pack_settings(job.get("pack", {}), job["deliver"])
+    job["eval"] = {"fraction": 0, "seed": 0, **job.get("eval", {})}
+    if job.setdefault("split", "train") == "eval":
+        become_eval(job)
     job["folder"] = path.resolve().parent
     return job
+
+
+def become_eval(job):
+    """The eval split of the job: docs/stream.md section 3, *Evaluation*."""
+    job |= {"epochs": EVAL_EPOCHS, "lanes": 1, "shuffle": {"kind": "none"}}
+    job["sources"] = [{k: v for k, v in s.items() if k not in ("weight", "repeat")} for s in job["sources"]]
+    job["pack"] |= {"plan": "streaming", "balance": "none", "remainder": "spread"}

@@ -70,6 +70,13 @@ def permutation(n, key):
 # 3. The order of an epoch
 
 
+def takes(job, s, record):
+    """Whether the stream is made of that record of source `s`: *Evaluation*."""
+    evaluation = job["eval"]
+    set_aside = derive(evaluation["seed"], 6, s, record) < math.floor(evaluation["fraction"] * 2.0**64)
+    return set_aside == (job["split"] == "eval")
+
+
 def source_order(job, epoch, s, records):
     """The places of one source: a list of (record, copy)."""
     seed, shuffling = job["seed"], job["shuffle"]

@@ -29,6 +29,19 @@ from .samples import IGNORE, Column, Samples
 LAYOUTS = ("rows", "numpy", "hf", "flash", "megatron", "torchtitan")
 OF_TENSORS = LAYOUTS[2:]
 
+# What each layout puts under names of its own: no column of the encoder's can have these.
+_RESERVED = {
+    "rows": {"sample_id"},
+    "numpy": {
+        "epoch", "window", "pack", "sample_multiple_of", "pad_to_multiple_of", "pad_id", "columns",
+        "dropped", "sample_ids", "lengths", "cu_seqlens", "max_seqlen",
+    },
+    "hf": {"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"},
+    "flash": {"cu_seqlens", "max_seqlen"},
+    "megatron": {"tokens", "loss_mask", "cu_seqlens", "cu_seqlens_padded", "max_seqlen"},
+    "torchtitan": {"input", "positions"},
+}  # fmt: skip
+
 
 def check_layout(layout: str, drop: Sequence[str]) -> None:
     """ValueError where PackStream was given what no layout can do."""
@@ -36,6 +49,31 @@ def check_layout(layout: str, drop: Sequence[str]) -> None:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, is {layout!r}")
     if isinstance(drop, str) or {"input_ids", "labels"} & set(drop):
         raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
+
+
+def check_columns(layout: str, samples: Samples, drop: tuple) -> None:
+    """ValueError where a column of the encoder's that is not in `drop` would stand under a name
+    that the layout itself uses, or has positions that it cannot take: one of the two would be lost
+    without a word."""
+    for name, column in _columns(samples, drop):
+        if name in _RESERVED[layout] or (layout == "numpy" and _is_rows_of(name, samples, drop)):
+            raise ValueError(
+                f'the samples have a column "{name}", a name that layout "{layout}" uses itself: '
+                "give the column another name in the data, leave it out by "
+                f'PackStream(drop=("{name}",)), or take another layout'
+            )
+        if name == "position_ids" and column.kind != "per_token" and layout in OF_TENSORS:
+            raise ValueError(
+                f'the samples have a column "position_ids" of kind {column.kind}, and layout '
+                f'"{layout}" takes positions per token: give it another name in the data, or leave '
+                'it out by PackStream(drop=("position_ids",)) to have them count from 0'
+            )
+
+
+def _is_rows_of(name: str, samples: Samples, drop: tuple) -> bool:
+    """Whether "numpy" gives the rows of a ragged column under that name."""
+    of = name[: -len("_rows")] if name.endswith("_rows") else ""
+    return of not in drop and of in samples.columns and samples.columns[of].kind == "ragged"
 
 
 def build(layout: str, samples: Samples, at: Point, drop: tuple, padding: Padding = NO_PADDING):
@@ -231,7 +269,7 @@ _MADE = ("input_ids", "position_ids")  # by every layout of tensors, under one n
 
 def _with_columns(torch, out: dict, samples: Samples, drop: tuple, batched: bool = True) -> dict:
     for name, column in _columns(samples, drop):
-        if name not in _MADE and name not in out:
+        if name not in _MADE:
             out[name] = _tensor(torch, samples, column, batched)
     return out
 

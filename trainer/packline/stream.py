@@ -14,7 +14,7 @@ from .batches import check_stackable, stack
 from .cursor import START, Saved, from_state, to_state
 from .errors import Closed, InUse, PacklineError, WrongProcess
 from .joining import Way, check_welcome, find_way, packs_of_epoch, start_cursor
-from .layouts import OF_TENSORS, build, check_layout
+from .layouts import OF_TENSORS, build, check_columns, check_layout
 from .padding import NO_PADDING
 from .ranks import world
 from .receiver import CLOSE_S, Receiver
@@ -55,7 +55,8 @@ class PackStream:
         64 MiB, between 2 and 64.
     warn_after_s, fail_after_s: a longer wait is logged (logger "packline"), again and again, or
         raises PacklineTimeout; by default the job's. The message names who waits for whom.
-    drop: names of columns not to hand out, such as those that `model(**pack)` does not take.
+    drop: names of columns not to hand out, such as those that `model(**pack)` does not take. A column
+        under a name that the layout itself uses is refused with the first pack that has it.
     """
 
     def __init__(
@@ -127,7 +128,10 @@ class PackStream:
         self._refuse_wrong_process()
         with self._turn:
             found = self._wait(lambda s: s.first_pack() or (_END if s.nothing_follows() else None))
-        return None if found is _END else self._build(found)
+        if found is _END:
+            return None
+        check_columns(self.layout, found.body, self._drop)
+        return self._build(found)
 
     def __len__(self) -> int:
         """This rank's packs in the whole epoch that the next `for` hands out, or the rest of; 0
@@ -170,6 +174,9 @@ class PackStream:
         if iterator.epoch is None:
             iterator.epoch = s.handed.point.epoch
         while s.handed.point.epoch == iterator.epoch:
+            head = s.head()
+            if isinstance(head, wire.Pack):  # refused before it counts as handed out
+                check_columns(self.layout, head.body, self._drop)
             message = s.take(time.monotonic())
             if message is None:
                 return _END if s.nothing_follows() else None

@@ -81,6 +81,10 @@ class Subscriber:
     def first_pack(self) -> Optional[wire.Pack]:
         return next((m for m in self.buffer if isinstance(m, wire.Pack)), None)
 
+    def head(self) -> Optional[Union[wire.Pack, wire.End]]:
+        """What take() would hand out next; None when nothing is here."""
+        return self.buffer[0] if self.buffer else None
+
     def take(self, now: float) -> Optional[Union[wire.Pack, wire.End]]:
         """The head, now handed out: the checkpoint's cursor stands behind it. None when there is
         none."""
