@@ -19,7 +19,8 @@ from packline.torch_support import installed  # noqa: E402
 
 PACKS = 24  # of a job, drawn from all
 DTYPES = {"i": "i32", "q": "i64", "d": "f64"}  # of a column of the reference's
-LAYOUTS = layouts.LAYOUTS if installed() else ("rows", "numpy")
+# Not "columns": whether labels travel as numbers or as spans is not the reference's matter.
+LAYOUTS = [name for name in (layouts.LAYOUTS if installed() else ("rows", "numpy")) if name != "columns"]
 
 
 def raw_of(pack):

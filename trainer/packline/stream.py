@@ -48,8 +48,8 @@ class PackStream:
     dp_rank: which sink to read; by default from the launcher's RANK and WORLD_SIZE (or Slurm's,
         Open MPI's, PMI's), when the stream connects. peer: which of the ranks that share it, needed
         with dp_rank when deliver.ranks_per_dp_rank is over 1.
-    layout: "hf", "flash", "megatron", "torchtitan" (torch tensors), "numpy" or "rows": see
-        packline.layouts.
+    layout: "hf", "flash", "megatron", "torchtitan" (torch tensors), "numpy", "columns" or
+        "rows": see packline.layouts.
     endpoint: a sink's subscriber address, instead of looking for the line; needs dp_rank.
     prefetch: packs that are received ahead and not handed out yet, at most; None = as many as make
         64 MiB, between 2 and 64.

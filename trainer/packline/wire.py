@@ -285,6 +285,10 @@ def _as_session(s: dict) -> Session:
 
 
 def _point(p: dict) -> Point:
+    # msgpack has no number above 2^64 - 1; three points a pack are worth a look at all at once.
+    point = p.get("epoch"), p.get("window"), p.get("pack")
+    if type(point[0]) is type(point[1]) is type(point[2]) is int and min(point) >= 0:
+        return Point._make(point)
     return Point(h.uint(p, "epoch"), h.uint(p, "window"), h.uint(p, "pack"))
 
 

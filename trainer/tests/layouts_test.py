@@ -52,6 +52,35 @@ def test_rows_are_the_samples_of_the_pack(raw):
 
 
 @pytest.mark.parametrize("raw", PACKS)
+def test_columns_are_what_was_received_and_no_copy(raw):
+    frames = R.encode(raw)
+    pack = layouts.build("columns", decode_samples(frames), AT, ())
+    assert pack.pop("lengths").tolist() == raw.lengths
+    for name, f in raw.fields.items():
+        data = pack.pop(name)
+        if f.kind == "opaque":
+            assert data.dtype == np.uint8 and data.tobytes() == b"".join(f.values)
+        elif f.kind == "spans":
+            assert data.dtype == np.uint32 and data.tolist() == [list(s) for v in f.values for s in v]
+        else:
+            want = np.array([x for v in f.values for x in v], R.WIRE[f.dtype]).reshape((-1, *f.shape))
+            assert data.dtype == want.dtype and data.shape == want.shape and (data == want).all()
+        if f.kind != "per_token":
+            rows = pack.pop(name + "_rows")
+            assert rows.dtype == np.uint32 and rows.tolist() == [len(v) for v in f.values]
+        assert data.size == 0 or not data.flags.writeable
+    assert not pack
+
+
+def test_columns_that_are_dropped_are_left_out_with_their_rows():
+    raw = R.rich_pack(random.Random(5), 6)
+    ragged = next(name for name, f in raw.fields.items() if f.kind == "ragged")
+    whole = layouts.build("columns", decode_samples(R.encode(raw)), AT, ())
+    pack = layouts.build("columns", decode_samples(R.encode(raw)), AT, (ragged,))
+    assert set(whole) - set(pack) == {ragged, ragged + "_rows"}
+
+
+@pytest.mark.parametrize("raw", PACKS)
 def test_the_numpy_layout_is_one_dict_of_arrays(raw):
     pack = layouts.build("numpy", decode_samples(R.encode(raw)), AT, ())
     n = raw.lengths

@@ -85,7 +85,7 @@ def test_positions_that_are_none_are_refused_by_layouts_of_tensors(kind):
         with pytest.raises(ValueError, match=f'"position_ids" of kind {kind}'):
             layouts.check_columns(layout, samples, ())
         layouts.check_columns(layout, samples, ("position_ids",))
-    for layout in ("rows", "numpy"):
+    for layout in ("rows", "columns", "numpy"):
         layouts.check_columns(layout, samples, ())
     for layout in layouts.LAYOUTS:
         layouts.check_columns(layout, a_pack(("position_ids",)), ())
