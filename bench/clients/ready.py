@@ -1,9 +1,9 @@
 """A trainer of one rank that takes every pack and measures the stream.
 
-    packline run JOB -- python ready.py JOB OUT.json [hf|numpy]
+    packline run JOB -- python ready.py JOB OUT.json [hf|numpy|columns]
 
 The clock runs from opening the stream, before which nothing is read, to its end; the CPU seconds are those of the whole
-line and of this process in that time. `hf`: int64 tensors, as transformers takes them. `numpy`: arrays as received.
+line and of this process in that time. `hf`: int64 tensors, as transformers takes them. `columns`: arrays as received.
 """
 
 import json

@@ -139,7 +139,8 @@ PACKLINE_MEASURED std::uint64_t measured_sink() {
         auto* to = std::get_if<ToTrainer>(&out);
         auto* pack = to == nullptr ? nullptr : std::get_if<Pack>(&to->message);
         if (pack == nullptr || pack->from != ask.want->point) continue;
-        ask.want = std::move(pack->after);
+        ask.want->point = pack->after;
+        if (pack->lanes) ask.want->lanes = *pack->lanes;
         ++packs;
         more = true;
       }

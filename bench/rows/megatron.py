@@ -16,12 +16,12 @@ def measure(rounds):
     chain = [python, ROOT / "bench/peers/chain.py", BIN / "bench_chain", pair.with_suffix(".bin"), WINDOW_BYTES, PACK_BYTES]
 
     mosaic = [python, ROOT / "bench/peers/mosaic.py", pair, WORK / f"{pair.stem}.mds"]
-    run_line(job, "ready.py", ["numpy"])  # makes the index, which later runs keep
+    run_line(job, "ready.py", ["columns"])  # makes the index, which later runs keep
     run_json(mosaic)  # writes the shards
     found = in_turns(
         rounds,
         {
-            "packline": lambda: run_line(job, "ready.py", ["numpy"]),
+            "packline": lambda: run_line(job, "ready.py", ["columns"]),
             "libzmq": lambda: run_json(chain),
             "mosaicml": lambda: run_json(mosaic),
         },
