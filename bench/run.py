@@ -24,6 +24,10 @@ def machine():
     return f"{os.cpu_count()} cores ({names[0] if names else model}), {gib:.0f} GiB, {platform.system()} {platform.release()}"
 
 
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
 def figure(row, value):
     return f"{value:.3g}{' ' if row.unit == 'ms' else ''}{row.unit}"
 
@@ -68,7 +72,7 @@ def main():
         parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(RUN)}")
 
     WORK.mkdir(parents=True, exist_ok=True)
-    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    date = now()
     print(f"{date}, {machine()}, {arguments.rounds} rounds in turns, load {os.getloadavg()[0]:.1f} before")
     rows = []
     for name in arguments.rows or RUN:
