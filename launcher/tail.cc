@@ -6,7 +6,7 @@
 
 #include "launcher/client_loop.h"
 #include "launcher/commands.h"
-#include "launcher/line_run.h"
+#include "launcher/role_specs.h"
 #include "launcher/run_folder.h"
 #include "lib/delivery/digest.h"
 #include "lib/sample/samples.h"

@@ -58,6 +58,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.window_credit = job_.deliver.window_credit;
   settings.session = session_;
   settings.identity = job_.identity;
+  settings.absent_trainer_fails = job_.deliver.absent_trainer_fails;
   settings.times = job_.deliver.times;
   machine_.emplace(settings, now());
   maker_.emplace(std::move(maker), Quarantine(job_), [this] { wake_.signal(); });
