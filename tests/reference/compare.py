@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import packline_reference as reference  # noqa: E402
 from random_jobs import random_job  # noqa: E402
+from reference_job import EVAL_EPOCHS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
@@ -31,9 +32,10 @@ class Differs(Exception):
     """The two disagree, or a law is broken: a sentence."""
 
 
-def delivered(jobs, shuffle_seed, timeout=300):
-    """[(packs, end)] of each job, as packline-one-process prints them."""
-    command = [str(BIN / "packline-one-process"), "--shuffle-seed", str(shuffle_seed), *map(str, jobs)]
+def delivered(jobs, shuffle_seed, eval_epochs=0, timeout=300):
+    """[(packs, end)] of each job, as packline-one-process prints them; with `eval_epochs` of its eval split."""
+    options = ["--shuffle-seed", str(shuffle_seed), "--eval-epochs", str(eval_epochs)]
+    command = [str(BIN / "packline-one-process"), *options, *map(str, jobs)]
     done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
     if done.returncode != 0:
         raise Differs(f"{' '.join(command[:3])} ... ended with {done.returncode}: {done.stderr.decode()}")
@@ -142,8 +144,8 @@ def check_ledger(epoch, ledger, samples, tokens):
             raise Differs(f"L4: epoch {epoch}: {a} {what} and {b} do not balance")
 
 
-def compare(path, packs, end):
-    job = reference.load_job(path)
+def compare(path, packs, end, split="train"):
+    job = reference.load_job(path, split)
     windows = list(reference.windows(job))
     compare_windows(end["windows"], windows)
     ranks = compare_packs(job, packs, windows)
@@ -156,6 +158,30 @@ def compare(path, packs, end):
             raise Differs(f"L4: the ranks were told {e['ledger']}, not {total}")
     check_laws(job, ranks, end)
     return len(packs), sum(len(p["input_ids"]) for p in packs)
+
+
+def check_evaluations(ranks):
+    """Every evaluation is the same, on every rank; what differs is the epoch alone."""
+    for rank in ranks:
+        by_epoch = {}
+        for p in rank:
+            same = {k: v for k, v in p.items() if k not in ("epoch", "digest")}
+            by_epoch.setdefault(p["epoch"], []).append(same)
+        if any(packs != by_epoch[0] for packs in by_epoch.values()):
+            raise Differs("two evaluations differ")
+
+
+def compare_eval(path, seed):
+    """The eval split of a job that has one, and both splits together: (packs, tokens)."""
+    if "eval" not in json.loads(path.read_text(encoding="utf-8")):
+        return 0, 0
+    [(packs, end)] = delivered([path], seed, EVAL_EPOCHS)
+    counts = compare(path, packs, end, "eval")
+    ranks = {}
+    for p in packs:
+        ranks.setdefault(p["dp_rank"], []).append(p)
+    check_evaluations(ranks.values())
+    return counts
 
 
 def batch(seed, numbers, folder):
@@ -173,8 +199,8 @@ def batch(seed, numbers, folder):
             return ({k: sum(a[0][k] for a in alone) for k in ("jobs", "packs", "tokens")}, [s for a in alone for s in a[1]])
         for n, job, (got, end) in zip(numbers, jobs, results):
             try:
-                p, t = compare(job, got, end)
-                packs, tokens = packs + p, tokens + t
+                for p, t in (compare(job, got, end), compare_eval(job, seed)):
+                    packs, tokens = packs + p, tokens + t
             except Differs as e:
                 wrong.append(f"--seed {seed} --only {n}: {e}")
     return {"jobs": len(numbers), "packs": packs, "tokens": tokens}, wrong

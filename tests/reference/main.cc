@@ -1,13 +1,14 @@
-// packline-one-process [--room N] [--shuffle-seed S] JOB...: the packs of each job as the
-// production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
-// `packline tail
+// packline-one-process [--room N] [--shuffle-seed S] [--eval-epochs E] JOB...: the packs of each
+// job as the production state machines deliver them in one process, as JSONL on stdout: a line a
+// pack, as `packline tail
 // --format jsonl` has them and with "pack" and "digest"; behind each job a line with its windows
-// and ledgers.
+// and ledgers. With E > 0 so many epochs of each job's eval split instead.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,8 +64,11 @@ std::string end_json(const Job& job, const LineResult& r) {
       fmt::join(epochs, ","));
 }
 
-int run_job(const std::string& file, const LineOptions& options) {
-  LoadedJob loaded = load_job(file, {});
+int run_job(const std::string& file, const LineOptions& options, std::uint64_t eval_epochs) {
+  std::vector<std::string> sets;
+  if (eval_epochs > 0) sets.emplace_back("split=eval");
+  LoadedJob loaded = load_job(file, sets);
+  if (eval_epochs > 0) loaded.job.epochs = eval_epochs;
   for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
   if (!loaded.mistakes.empty()) return static_cast<int>(ExitCode::kWrongJob);
   const auto line = Line::open(loaded.job, options);
@@ -87,22 +91,21 @@ bool read_number(std::string_view text, std::uint64_t& n) {
 int run(const std::vector<std::string>& args) {
   LineOptions options;
   std::vector<std::string> jobs;
+  std::map<std::string, std::uint64_t> numbers = {
+      {"--room", options.room}, {"--shuffle-seed", options.seed}, {"--eval-epochs", 0}};
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const bool room = args[i] == "--room";
-    std::uint64_t n = 0;
-    if (!room && args[i] != "--shuffle-seed") {
+    const auto number = numbers.find(args[i]);
+    if (number == numbers.end()) {
       jobs.push_back(args[i]);
-    } else if (i + 1 == args.size() || !read_number(args[++i], n)) {
+    } else if (i + 1 == args.size() || !read_number(args[++i], number->second)) {
       fmt::print(stderr, "packline-one-process: {} needs a number\n", args[i]);
       return static_cast<int>(ExitCode::kWrongJob);
-    } else if (room) {
-      options.room = static_cast<std::uint32_t>(n);
-    } else {
-      options.seed = n;
     }
   }
+  options.room = static_cast<std::uint32_t>(numbers["--room"]);
+  options.seed = numbers["--shuffle-seed"];
   for (const std::string& job : jobs) {
-    if (const int code = run_job(job, options); code != 0) return code;
+    if (const int code = run_job(job, options, numbers["--eval-epochs"]); code != 0) return code;
   }
   return 0;
 }

@@ -17,10 +17,10 @@ from reference_closing import close_window
 from reference_global import cut_into_windows, ledgers_of, plan_epoch
 from reference_job import load_job
 from reference_ledger import LEDGER, REASONS, add_ledgers, placed_ledger, record_ledger, remainder_ledger
-from reference_order import MASK, epoch_order
+from reference_order import MASK, epoch_order, is_taken, seeds_of
 from reference_pack_order import order_packs
 from reference_parts import part, repetition
-from reference_records import candidates_of, lines_of, samples_of
+from reference_records import Record, candidates_of, lines_of, samples_of
 
 __all__ = ["LEDGER", "REASONS", "add_ledgers", "load_job", "stream_digest", "windows"]
 
@@ -142,7 +142,7 @@ def lane_windows(job, epoch, lane, records):
         candidates, number = carried + following, index * job["lanes"] + lane
         closing, before = close_window(candidates, pack), after
         after = place_after(before, closing, len(carried), candidates, len(records))
-        packs = order_packs(closing.packs, candidates, pack, job["seed"], epoch, number)
+        packs = order_packs(closing.packs, candidates, pack, job["seed"], seeds_of(job, epoch), number)
         made = make_packs(job, epoch, number, packs, candidates)
 
         gone = {p.candidate for p in [*itertools.chain(*closing.packs), *closing.lost]}
@@ -176,7 +176,8 @@ def windows(job):
     whole_epoch = job["pack"]["plan"] == "global"
 
     def encoded(places):
-        return [samples_of(job, s, r, copy, lines[s][r]) for s, r, copy in places]
+        return [samples_of(job, s, r, copy, lines[s][r]) if is_taken(job, s, r) else Record(passed_over=True)
+                for s, r, copy in places]
 
     for epoch in range(job["epochs"]):
         planned = 0 if whole_epoch and not job["pack"]["replan_each_epoch"] else epoch

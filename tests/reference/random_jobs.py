@@ -4,7 +4,7 @@ import json
 import pathlib
 import random
 
-from random_settings import draw_settings
+from random_settings import draw_eval, draw_settings
 
 STRATEGIES = ["best_fit_decreasing"] * 3 + ["sequential"]
 BAD_LINES = [
@@ -194,8 +194,9 @@ def draw_tight_job(rng, folder, name):
     return path
 
 
-def random_job(seed, number, folder, plain=False):
-    """Job `number` of a seed: the same whatever was drawn before. `plain`: without what random_settings.py adds."""
+def random_job(seed, number, folder, plain=False, evaluates=True):
+    """Job `number` of a seed: the same whatever was drawn before. `plain`: without what random_settings.py adds;
+    `evaluates`: some set records aside, which may be none or all of a few."""
     rng, folder = random.Random(f"{seed}/{number}"), pathlib.Path(folder)
     name = f"random-{seed}-{number}"
     if number % 25 == 24:
@@ -204,5 +205,7 @@ def random_job(seed, number, folder, plain=False):
     if not plain and number % 4 > 0:
         job = json.loads(path.read_text(encoding="utf-8"))
         draw_settings(random.Random(f"{seed}/{number}/settings"), job)
+        if evaluates:
+            draw_eval(random.Random(f"{seed}/{number}/eval"), job)
         path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
     return path
