@@ -49,6 +49,7 @@ class Receiver:
         self._stopped = threading.Condition(self._lock)
         self._waiters = 0
         self._failure: Optional[BaseException] = None
+        self._later: Optional[Callable[[Subscriber], object]] = None
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="packline-receive", daemon=True)
         self._thread.start()
@@ -94,6 +95,11 @@ class Receiver:
             if not self._waiters:  # else who waits tells it, REPORT_S later at most
                 self._tell_if_dirty()
             return value
+
+    def call_soon(self, do: Callable[[Subscriber], object]) -> None:
+        """`do(subscriber)` under the lock, in the thread, REPORT_S later at most; the latest counts.
+        Takes no lock: it may be called where an object is dropped, which is anywhere."""
+        self._later = do
 
     def failed(self) -> bool:
         """Whether this connection is of no more use: refused by the sink, or its thread is gone."""
@@ -168,6 +174,9 @@ class Receiver:
             with self._lock:
                 while not self._stopping:
                     now = time.monotonic()
+                    later, self._later = self._later, None
+                    if later is not None:
+                        later(self._s)
                     if not self._waiters and self._turn(now) == _BURST:
                         self._stopped.wait(0.001)  # lets others have the lock
                         continue

@@ -204,15 +204,30 @@ class PackStream:
     def _stand_before_evaluation(self, iterator: Optional["_Epoch"] = None) -> None:
         """Where an evaluation starts that was not begun; `iterator` begins it. Asking for its first
         pack begins it, also where that fails: so ranks that try again do so in the same epoch."""
-        evaluation = self._evaluation
 
-        def stand(s):
-            evaluation.stand_before_next(s, time.monotonic())
-            self._position = (s.handed, self._position[1])
+        def begin(s):
+            self._pass_over_begun(s)
             if iterator is not None:
-                iterator.epoch = evaluation.begun = s.handed.point.epoch
+                iterator.epoch = self._evaluation.begun = s.handed.point.epoch
 
-        self._connected().call(stand)
+        self._connected().call(begin)
+
+    def _pass_over_begun(self, s) -> None:
+        self._evaluation.stand_before_next(s, time.monotonic())
+        self._position = (s.handed, self._position[1])
+
+    def _left(self) -> None:
+        """An iterator was dropped: what it left of an evaluation nobody will ask for. Other ranks,
+        in this process even, may want the next one before this rank does."""
+        receiver, stream = self._receiver, weakref.ref(self)
+
+        def pass_over(s):
+            me = stream()
+            if me is not None and me._receiver is receiver and me._iterated() is None:
+                me._pass_over_begun(s)
+
+        if receiver is not None and self._pid == os.getpid():
+            receiver.call_soon(pass_over)
 
     def _wait(self, ready) -> Any:
         receiver = self._connected()
@@ -229,6 +244,18 @@ class PackStream:
         it = self._iterator() if self._iterator is not None else None
         return it if it is not None and not it.finished else None
 
+    def _on_drop(self):
+        if self._evaluation is None:
+            return None
+        stream = weakref.ref(self)
+
+        def dropped(_):
+            me = stream()
+            if me is not None:
+                me._left()
+
+        return dropped
+
     def _claim(self, iterator: "_Epoch") -> None:
         other = self._iterated()
         if other is not None and other is not iterator:
@@ -238,7 +265,7 @@ class PackStream:
                 "each rank"
             )
         if other is not iterator:
-            self._iterator = weakref.ref(iterator)
+            self._iterator = weakref.ref(iterator, self._on_drop())
 
     def _build(self, pack: wire.Pack) -> Any:
         return build(self.layout, pack.body, pack.at, self._drop, self._shape[1])

@@ -100,6 +100,16 @@ def test_the_first_pack_that_is_asked_for_begins_an_evaluation_a_peek_does_not(e
         assert [ids_of(p) for p in iterator] == expected(EVAL, 0, 2)[1:]
 
 
+# One process may drive several ranks, one after the other: none may wait for what another left.
+def test_what_a_break_left_is_passed_over_before_the_next_evaluation_is_asked_for(eval_line):
+    path, _, sinks = eval_line()
+    with evaluation(path, prefetch=1) as stream:
+        next(iter(stream))
+        assert sinks[0].wait_for(lambda s: s["want"] and s["want"]["point"]["epoch"] == 1)
+        assert stream.epoch == 1 and stream.step == 1
+        assert [ids_of(p) for p in stream] == expected(EVAL, 0, 1)
+
+
 def test_evaluating_leaves_the_training_stream_alone(eval_line):
     path, _, sinks = eval_line()
     with PackStream(path, dp_rank=0, layout="rows") as train, evaluation(path) as stream:
