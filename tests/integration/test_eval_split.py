@@ -153,7 +153,7 @@ def test_no_record_in_the_eval_split_is_said_before_the_first_step(tmp_path, com
 
 
 def test_fewer_eval_records_than_ranks_is_said_and_every_rank_evaluates(tmp_path):
-    job = training_job(tmp_path, records=40, epochs=1, eval={"fraction": 0.02, "seed": 6})
+    job = training_job(tmp_path, records=40, epochs=1, eval={"fraction": 0.02, "seed": 7})
     counted = json.loads(run([PACKLINE, "count", job, "--set", "split=eval", "--format", "json"]).stdout)["totals"]
     assert counted["records"] == 1
     done, _, got = train(job, tmp_path / "a.json", "--every", 4)
@@ -165,12 +165,13 @@ def test_fewer_eval_records_than_ranks_is_said_and_every_rank_evaluates(tmp_path
 
 def test_an_eval_split_of_lost_records_ends_the_line_by_name(tmp_path):
     job = training_job(tmp_path, records=40, epochs=1)
-    good = (tmp_path / "data/a.jsonl").read_text().splitlines()
-    counted = [i for e, i in ids_of(job, 1, "split=eval") if e == 0]
-    assert counted
-    for i in counted:
-        good[i] = '{"input_ids": "none"}'
-    (tmp_path / "data/a.jsonl").write_text("\n".join(good) + "\n")
+    _, _, got = train(job, tmp_path / "a.json", "--every", 2)
+    evaluated = records_of(got["evaluations"][0])
+    assert evaluated
+    lines = (tmp_path / "data/a.jsonl").read_text().splitlines()
+    for i in evaluated:
+        lines[i] = '{"input_ids": "none"}'
+    (tmp_path / "data/a.jsonl").write_text("\n".join(lines) + "\n")
     command = [sys.executable, HERE / "evaluate_ranks.py", "--job", job, "--out", tmp_path / "a.json", "--every", "2"]
     done, _ = packline_run(job, command=command)
     assert done.returncode == 3, done.stderr

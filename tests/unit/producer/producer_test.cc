@@ -335,6 +335,23 @@ TEST_CASE("Producer: says for what and whom it waits") {
   CHECK(waits[1].since_ms == 2000);
 }
 
+TEST_CASE("Producer: where a trainer may rest between evaluations, that it does is no trouble") {
+  for (const bool fails : {true, false}) {
+    ProducerSettings settings;
+    settings.job = {77, 1, kContinuous, 1};
+    settings.absent_trainer_fails = fails;
+    Producer producer(settings, at_ms(0));
+    Report r;
+    r.envelope = {77, 1};
+    r.session = 5;
+    r.seq = 1;
+    producer.on_report(r, at_ms(0));
+    CHECK(producer.waits(at_ms(1000), 1) ==
+          std::vector<Wait>{{"its trainer to subscribe", "sink 0", 1000, !fails}});
+    CHECK(producer.take_reads(at_ms(1000)).empty());  // nobody has asked
+  }
+}
+
 TEST_CASE("Notice: tells heads, reads, what is on its way and who is slowest") {
   Line l;
   l.producer.on_report(l.report(0, {0, 4, "p4"}), at_ms(0));
