@@ -109,15 +109,16 @@ class Receiver:
         """Ends the thread and closes the socket; waits JOIN_S at most. May be called again."""
         if self.pid != os.getpid():
             return  # a forked child has a copy of this, and no thread
+        self._stopping = True
+        if self._thread is threading.current_thread():
+            return  # it drops a stream, maybe in the midst of a turn: it looks at the flag behind it
         with self._lock:
-            self._stopping = True
             self._stopped.notify_all()
-        if self._thread is not threading.current_thread():
-            self._thread.join(JOIN_S)
+        self._thread.join(JOIN_S)
 
     def at_job_end(self) -> bool:
-        with self._lock:
-            return self._s.at_job_end()
+        # Without the lock: a stream may be dropped anywhere, also where this thread has it.
+        return self._s.at_job_end()
 
     def say_done(self) -> None:
         self.call(Subscriber.finish)
