@@ -1,5 +1,5 @@
 """One trainer rank's side of the delivery: the rules C1 to C4 of docs/delivery.md, pure. No socket,
-no clock, no thread: time is an argument. The C++ sibling is sink/subscriber."""
+no clock, no thread: time is an argument. The C++ sibling is lib/client/subscriber."""
 
 from __future__ import annotations
 
