@@ -36,7 +36,10 @@ Result<std::vector<std::string>> sinks_to_join(const Job& job, bool join) {
   }
   Result<LineFile> line = read_line_file(file);
   if (!line) return tl::unexpected(line.error());
-  return std::move(line->sinks);
+  if (job.split == Split::kTrain) return std::move(line->sinks);
+  if (!line->eval_sinks.empty()) return std::move(line->eval_sinks);
+  return fail(ExitCode::kUnreachable,
+              fmt::format("split: eval: the line that {} names serves no eval split", file));
 }
 
 // The base address of the rank's sink; an empty text: there is no line to join.

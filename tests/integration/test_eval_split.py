@@ -1,5 +1,5 @@
-"""Records set aside for evaluation are in no epoch of training, and the eval split is made of them alone, in order: alone
-and beside the training, whatever is killed meanwhile."""
+"""Records set aside for evaluation are in no epoch of training, and the eval split is made of them alone, in order:
+by itself and beside the training, whatever is killed meanwhile."""
 
 import json
 import os
@@ -73,8 +73,8 @@ def test_training_is_the_same_with_and_without_evaluating(tmp_path):
     assert not processes_of(tmp_path)
 
 
-# Law L5: "Whatever single process is killed at whatever time, each sample of an epoch reaches the trainer exactly once,
-# in the same place of the stream."
+# Law L5: "Whatever single process is killed at whatever time, each sample of an epoch reaches the trainer exactly
+# once, in the same place of the stream."
 @pytest.mark.parametrize("ends", [[], ["--exit"]])
 def test_killed_roles_of_the_eval_split_change_no_pack(tmp_path, ends):
     job = training_job(tmp_path)
@@ -84,7 +84,8 @@ def test_killed_roles_of_the_eval_split_change_no_pack(tmp_path, ends):
     assert len(evaluations) > len(ROLES)
     assert all(packs_of(e) == packs_of(evaluations[-1]) for e in evaluations)
     assert summary["whole"]
-    assert {k: v for k, v in summary["restarts"].items() if v} == {"eval-producer": 1, "eval-packer": 1, "eval-sink": 2}
+    died = {role: n for role, n in summary["restarts"].items() if n}
+    assert died == {"eval-producer": 1, "eval-packer": 1, "eval-sink": 2}
     assert done.stderr.count("it is started again") == 4
     assert not processes_of(tmp_path)
 
@@ -97,7 +98,7 @@ job, packline, out, ask = sys.argv[1:]
 streams = [PackStream(job, dp_rank=r, layout="numpy") for r in range(2)]
 evals = [PackStream(job, split="eval", dp_rank=r, layout="numpy") for r in range(2)]
 def status():
-    said = subprocess.run([packline, "status", job, "--format", "json"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    said = subprocess.check_output([packline, "status", job, "--format", "json"], text=True)
     return {r["name"]: r for r in json.loads(said)["roles"]}
 for _ in zip(*streams):
     pass
@@ -212,6 +213,43 @@ def test_a_second_eval_stream_of_a_rank_shuts_the_first_one_out(tmp_path):
     assert "sink 0: a newer start of this trainer rank has taken over" in done.stdout
     counted = json.loads(run([PACKLINE, "count", job, "--set", "split=eval", "--format", "json"]).stdout)["totals"]
     assert done.stdout.split()[0] == str(counted["packs_per_rank"])
+
+
+NOTEBOOK = """
+import sys
+import packline
+job = sys.argv[1]
+with packline.local_line(job):
+    streams = [packline.PackStream(job, dp_rank=r, layout="hf") for r in range(2)]
+    evals = [packline.PackStream(job, split="eval", dp_rank=r, layout="hf") for r in range(2)]
+    for _ in range(2):
+        for packs in zip(*streams):
+            pass
+        packs = [p for step in zip(*evals) for p in step]
+        print({tuple(p["input_ids"].shape) for p in packs}, tuple(evals[0].stack(packs[:2])["input_ids"].shape))
+    packline.close_all([*streams, *evals])
+"""
+
+
+def test_a_private_line_evaluates_padded_packs_and_micro_batches(tmp_path):
+    pytest.importorskip("torch")
+    pack = {"capacity": 256, "packs_per_window": 16, "dp_size_multiple": 2, "pad_to_multiple_of": 256}
+    job = training_job(tmp_path, records=300, pack=pack)
+    done = run([sys.executable, "-c", NOTEBOOK, job], env=client_env())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["{(1, 256)} (2, 256)"] * 2
+    assert not processes_of(tmp_path)
+
+
+def test_tail_of_the_eval_split_joins_what_serves_it(tmp_path):
+    job = training_job(tmp_path, records=100)
+    tail = [PACKLINE, "tail", job, "--dp-rank", "0", "--format", "jsonl", "--steps", "1"]
+    done, _ = packline_run(job, command=[*tail, "--set", "split=eval"])
+    assert done.returncode == 0, done.stderr
+    alone = ids_of(job, 1, "split=eval")
+    assert [i for _, i in alone] == [int(i.rsplit(":", 1)[1]) for i in json.loads(done.stdout)["sample_ids"]]
+    done, _ = packline_run(job, "--set", "eval.fraction=0", command=[*tail, "--set", "split=eval"])
+    assert done.returncode == 4 and "serves no eval split" in done.stderr
 
 
 def test_roles_started_by_hand_end_when_the_last_evaluation_is_said_to_be_over(tmp_path):

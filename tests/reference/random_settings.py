@@ -55,4 +55,5 @@ def draw_global(rng, job):
 
 def draw_eval(rng, job):
     if rng.random() < 0.3:
-        job["eval"] = {"fraction": rng.choice([0.001, 0.1, 0.5, 0.9]), "seed": rng.choice([0, rng.randint(1, 2**63 - 1)])}
+        seed = rng.choice([0, rng.randint(1, 2**63 - 1)])
+        job["eval"] = {"fraction": rng.choice([0.001, 0.1, 0.5, 0.9]), "seed": seed}

@@ -18,7 +18,7 @@ Instant at_ms(int ms) { return Instant{milliseconds(ms)}; }
 // One producer of one lane, two ranks, W = 2, unless said otherwise.
 struct Line {
   explicit Line(std::uint32_t credit = 2, std::uint32_t dp_size = 2)
-      : settings{0, 1, JobShape{77, 1, 2, dp_size}, credit, 5, {{"seed", "1"}}, {}},
+      : settings{0, 1, JobShape{77, 1, 2, dp_size}, credit, 5, {{"seed", "1"}}},
         producer(settings, at_ms(0)) {}
 
   Report report(std::uint32_t rank, Place place, std::vector<WindowKey> held = {}) {
