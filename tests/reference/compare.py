@@ -24,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import compare_layouts  # noqa: E402
 import packline_reference as reference  # noqa: E402
 from random_jobs import random_job  # noqa: E402
+from reference_job import EVAL_EPOCHS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
@@ -37,10 +38,10 @@ class Differs(Exception):
     """The two disagree, or a law is broken: a sentence."""
 
 
-def delivered(jobs, shuffle_seed, timeout=300, frames=False):
-    """[(packs, end)] of each job, as packline-one-process prints them."""
-    command = [str(BIN / "packline-one-process"), "--shuffle-seed", str(shuffle_seed), *["--frames"] * frames,
-               *map(str, jobs)]
+def delivered(jobs, shuffle_seed, eval_epochs=0, frames=False, timeout=300):
+    """[(packs, end)] of each job, as packline-one-process prints them; with `eval_epochs` of its eval split."""
+    options = ["--shuffle-seed", str(shuffle_seed), "--eval-epochs", str(eval_epochs), *["--frames"] * frames]
+    command = [str(BIN / "packline-one-process"), *options, *map(str, jobs)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired as e:
@@ -157,9 +158,9 @@ def check_ledger(epoch, ledger, samples, tokens):
             raise Differs(f"L4: epoch {epoch}: {a} {what} and {b} do not balance")
 
 
-def compare(path, packs, end, frames=False):
+def compare(path, packs, end, frames=False, split="train"):
     """`frames`: the packs have them, and go through the client's layouts."""
-    job = reference.load_job(path)
+    job = reference.load_job(path, split)
     windows = list(reference.windows(job))
     compare_windows(end["windows"], windows)
     ranks = compare_packs(job, packs, windows)
@@ -179,6 +180,30 @@ def compare(path, packs, end, frames=False):
     return {"jobs": 1, "packs": len(packs), "tokens": sum(len(p["input_ids"]) for p in packs), "layouts": held}
 
 
+def check_evaluations(ranks):
+    """Every evaluation is the same, on every rank; what differs is the epoch alone."""
+    for rank in ranks:
+        by_epoch = {}
+        for p in rank:
+            same = {k: v for k, v in p.items() if k not in ("epoch", "digest")}
+            by_epoch.setdefault(p["epoch"], []).append(same)
+        if any(packs != by_epoch[0] for packs in by_epoch.values()):
+            raise Differs("two evaluations differ")
+
+
+def compare_eval(path, seed):
+    """The eval split of a job that has one; the counts."""
+    if "eval" not in json.loads(path.read_text(encoding="utf-8")):
+        return dict.fromkeys(COUNTED, 0)
+    [(packs, end)] = delivered([path], seed, EVAL_EPOCHS)
+    counts = {**compare(path, packs, end, split="eval"), "jobs": 0}
+    ranks = {}
+    for p in packs:
+        ranks.setdefault(p["dp_rank"], []).append(p)
+    check_evaluations(ranks.values())
+    return counts
+
+
 def batch(seed, numbers, folder):
     """Compares these jobs; the counts and the sentences of those that differ."""
     frames = numbers[0] // BATCH % WITH_LAYOUTS == 0
@@ -195,8 +220,8 @@ def batch(seed, numbers, folder):
             return {k: sum(a[0][k] for a in alone) for k in COUNTED}, [s for a in alone for s in a[1]]
         for n, job, (got, end) in zip(numbers, jobs, results):
             try:
-                more = compare(job, got, end, frames)
-                counts = {k: counts[k] + more[k] for k in COUNTED}
+                for more in (compare(job, got, end, frames), compare_eval(job, seed)):
+                    counts = {k: counts[k] + more[k] for k in COUNTED}
             except Differs as e:
                 wrong.append(f"--seed {seed} --only {n}: {e}")
     return {**counts, "jobs": len(numbers)}, wrong

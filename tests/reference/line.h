@@ -11,12 +11,12 @@
 #include "lib/base/instant.h"
 #include "lib/base/random.h"
 #include "lib/base/result.h"
+#include "lib/client/subscriber.h"
 #include "lib/config/job.h"
 #include "lib/windows/window_maker.h"
 #include "packer/packer.h"
 #include "producer/producer.h"
 #include "sink/sink.h"
-#include "sink/subscriber.h"
 
 namespace packline::reference {
 

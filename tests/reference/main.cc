@@ -1,13 +1,14 @@
-// packline-one-process [--room N] [--shuffle-seed S] [--frames] JOB...: the packs of each job as
-// the production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
-// `packline tail --format jsonl` has them and with "pack" and "digest", with --frames also
-// "frames", the samples as the wire has them, in hex; behind each job a line with its windows and
-// ledgers.
+// packline-one-process [--room N] [--shuffle-seed S] [--eval-epochs E] [--frames] JOB...: the packs
+// of each job as the production state machines deliver them in one process, as JSONL on stdout: a
+// line a pack, as `packline tail --format jsonl` has them and with "pack" and "digest", with
+// --frames also "frames", the samples as the wire has them, in hex; behind each job a line with its
+// windows and ledgers. With E > 0 so many epochs of each job's eval split instead.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,6 @@
 
 namespace packline::reference {
 namespace {
-
-// Evaluation has no end; so many of its epochs are compared (reference_job.py has the number too).
-constexpr std::uint64_t kEvalEpochs = 2;
 
 // The keys are those of LEDGER in packline_reference.py.
 std::string ledger_json(const Ledger& l) {
@@ -79,11 +77,14 @@ std::string end_json(const Job& job, const LineResult& r) {
       fmt::join(epochs, ","));
 }
 
-int run_job(const std::string& file, const LineOptions& options, bool frames) {
-  LoadedJob loaded = load_job(file, {});
+int run_job(const std::string& file, const LineOptions& options, std::uint64_t eval_epochs,
+            bool frames) {
+  std::vector<std::string> sets;
+  if (eval_epochs > 0) sets.emplace_back("split=eval");
+  LoadedJob loaded = load_job(file, sets);
+  if (eval_epochs > 0) loaded.job.epochs = eval_epochs;
   for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
   if (!loaded.mistakes.empty()) return static_cast<int>(ExitCode::kWrongJob);
-  if (loaded.job.split == Split::kEval) loaded.job.epochs = kEvalEpochs;
   const auto line = Line::open(loaded.job, options);
   const Result<LineResult> result =
       line ? (*line)->run() : Result<LineResult>(tl::unexpected(line.error()));
@@ -105,24 +106,24 @@ int run(const std::vector<std::string>& args) {
   LineOptions options;
   std::vector<std::string> jobs;
   bool frames = false;
+  std::map<std::string, std::uint64_t> numbers = {
+      {"--room", options.room}, {"--shuffle-seed", options.seed}, {"--eval-epochs", 0}};
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const bool room = args[i] == "--room";
-    std::uint64_t n = 0;
+    const auto number = numbers.find(args[i]);
     if (args[i] == "--frames") {
       frames = true;
-    } else if (!room && args[i] != "--shuffle-seed") {
+    } else if (number == numbers.end()) {
       jobs.push_back(args[i]);
-    } else if (i + 1 == args.size() || !read_number(args[++i], n)) {
+    } else if (i + 1 == args.size() || !read_number(args[++i], number->second)) {
       fmt::print(stderr, "packline-one-process: {} needs a number\n", args[i]);
       return static_cast<int>(ExitCode::kWrongJob);
-    } else if (room) {
-      options.room = static_cast<std::uint32_t>(n);
-    } else {
-      options.seed = n;
     }
   }
+  options.room = static_cast<std::uint32_t>(numbers["--room"]);
+  options.seed = numbers["--shuffle-seed"];
   for (const std::string& job : jobs) {
-    if (const int code = run_job(job, options, frames); code != 0) return code;
+    if (const int code = run_job(job, options, numbers["--eval-epochs"], frames); code != 0)
+      return code;
   }
   return 0;
 }

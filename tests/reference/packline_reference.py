@@ -15,7 +15,7 @@ from reference_closing import close_window
 from reference_global import cut_into_windows, ledgers_of, plan_epoch
 from reference_job import load_job
 from reference_ledger import LEDGER, REASONS, add_ledgers, placed_ledger, record_ledger, remainder_ledger
-from reference_order import MASK, epoch_order, takes
+from reference_order import MASK, epoch_order, is_taken, seeds_of
 from reference_pack_order import order_packs
 from reference_parts import part, repetition
 from reference_records import Record, candidates_of, samples_of
@@ -143,7 +143,7 @@ def lane_windows(job, epoch, lane, records):
         candidates, number = carried + following, index * job["lanes"] + lane
         closing, before = close_window(candidates, pack), after
         after = place_after(before, closing, len(carried), candidates, len(records))
-        packs = order_packs(closing.packs, candidates, pack, job["seed"], epoch, number)
+        packs = order_packs(closing.packs, candidates, pack, job["seed"], seeds_of(job, epoch), number)
         made = make_packs(job, epoch, number, packs, candidates)
 
         gone = {p.candidate for p in [*itertools.chain(*closing.packs), *closing.lost]}
@@ -177,7 +177,7 @@ def windows(job):
     whole_epoch = job["pack"]["plan"] == "global"
 
     def encoded(places):
-        return [samples_of(job, s, r, copy, stored[s][r]) if takes(job, s, r) else Record(passed_over=True)
+        return [samples_of(job, s, r, copy, stored[s][r]) if is_taken(job, s, r) else Record(passed_over=True)
                 for s, r, copy in places]
 
     for epoch in range(job["epochs"]):

@@ -4,8 +4,8 @@ import json
 import pathlib
 import random
 
-from random_settings import draw_settings
-from random_sources import draw_evaluation, draw_sources
+from random_settings import draw_eval, draw_settings
+from random_sources import draw_sources
 
 STRATEGIES = ["best_fit_decreasing"] * 3 + ["sequential"]
 BAD_LINES = [
@@ -197,8 +197,9 @@ def draw_tight_job(rng, folder, name):
     return path
 
 
-def random_job(seed, number, folder):
-    """Job `number` of a seed: the same whatever was drawn before."""
+def random_job(seed, number, folder, evaluates=True):
+    """Job `number` of a seed: the same whatever was drawn before. `evaluates`: some set records aside, which may be none
+    or all of a few."""
     rng, folder = random.Random(f"{seed}/{number}"), pathlib.Path(folder)
     name = f"random-{seed}-{number}"
     if number % 25 == 24:
@@ -209,7 +210,7 @@ def random_job(seed, number, folder):
         draw_settings(random.Random(f"{seed}/{number}/settings"), job)
     if number % 3 > 0:
         draw_sources(random.Random(f"{seed}/{number}/sources"), job, folder)
-    if number % 5 == 0:
-        draw_evaluation(random.Random(f"{seed}/{number}/eval"), job)
+    if evaluates:
+        draw_eval(random.Random(f"{seed}/{number}/eval"), job)
     path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
     return path

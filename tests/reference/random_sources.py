@@ -36,13 +36,6 @@ def draw_sources(rng, job, folder):
             write_json(rng, folder, s, source, files)
 
 
-def draw_evaluation(rng, job):
-    fraction = rng.choice([0, 0.01, 0.2, 0.5, 0.9])
-    job["eval"] = {"fraction": fraction, "seed": rng.choice([0, rng.randint(0, 2**63 - 1)])}
-    if job["eval"]["fraction"] > 0 and rng.random() < 0.4:
-        job["split"] = "eval"
-
-
 def taken(folder, pattern):
     """The files of the pattern, each gone once the next is asked for."""
     for file in sorted(folder.glob(pattern)):

@@ -70,13 +70,6 @@ def permutation(n, key):
 # 3. The order of an epoch
 
 
-def takes(job, s, record):
-    """Whether the stream is made of that record of source `s`: *Evaluation*."""
-    evaluation = job["eval"]
-    set_aside = derive(evaluation["seed"], 6, s, record) < math.floor(evaluation["fraction"] * 2.0**64)
-    return set_aside == (job["split"] == "eval")
-
-
 def source_order(job, epoch, s, records):
     """The places of one source: a list of (record, copy)."""
     seed, shuffling = job["seed"], job["shuffle"]
@@ -115,6 +108,19 @@ def phases(job, sizes):
         rem = [r - x for r, x in zip(rem, n)]
         all_phases.append(n)
     return all_phases
+
+
+def is_taken(job, source, record):
+    """Whether the job's split has this record: the eval split those that are set aside, training the others."""
+    settings = job.get("eval", {})
+    below = math.floor(settings.get("fraction", 0) * 2.0**64)
+    set_aside = derive(settings.get("seed", 0), 6, source, record) < below
+    return set_aside == (job["split"] == "eval")
+
+
+def seeds_of(job, epoch):
+    """The epoch that seeds are drawn in: all evaluations are the same."""
+    return 0 if job["split"] == "eval" else epoch
 
 
 def epoch_order(job, epoch, records):

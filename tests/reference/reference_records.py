@@ -44,7 +44,7 @@ def _number(kind, text):
 class Record:
     lost: str = ""  # "parse" or "encode": it gave no samples
     made: list = field(default_factory=list)  # of Sample and LostSample, in order
-    passed_over: bool = False  # it is of the other split: neither read nor counted
+    passed_over: bool = False  # of the other split: it has its place and no more
 
 
 def candidates_of(records):

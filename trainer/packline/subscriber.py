@@ -1,5 +1,5 @@
 """One trainer rank's side of the delivery: the rules C1 to C4 of docs/delivery.md, pure. No socket,
-no clock, no thread: time is an argument. The C++ sibling is sink/subscriber."""
+no clock, no thread: time is an argument. The C++ sibling is lib/client/subscriber."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Subscriber:
         self.session = session
         self.room = room or ROOM_FIRST
         self._follows_size = room is None
+        self._room_max = ROOM_MAX  # of a room that follows the size
         self._mean_bytes = 0.0  # of a pack, the latest ten or so
         self.dp_size = dp_size  # as the line says it; 0 = not known before Welcome
         self.welcome: Optional[wire.Welcome] = None
@@ -108,6 +109,12 @@ class Subscriber:
             self.handed = message.cursor
         self.progress.pass_over(message.passed, self.handed.point)
         return message
+
+    def limit_room(self, packs: int) -> None:
+        """A room that nobody chose is to grow no larger: more packs than these are of no use."""
+        if self._follows_size:
+            self._room_max = max(ROOM_MIN, min(packs, ROOM_MAX))
+            self.room = min(self.room, self._room_max)
 
     def finish(self) -> None:
         """The last pack was used and the last checkpoint is safe."""
@@ -228,8 +235,8 @@ class Subscriber:
         if not self._follows_size:
             return
         self._mean_bytes += (nbytes - self._mean_bytes) * (0.1 if self._mean_bytes else 1.0)
-        room = max(ROOM_MIN, min(ROOM_MAX, int(ROOM_BYTES / max(self._mean_bytes, 1.0))))
-        self.room = room
+        room = int(ROOM_BYTES / max(self._mean_bytes, 1.0))
+        self.room = max(ROOM_MIN, min(self._room_max, room))
 
     def _late(self) -> None:
         self.refused += 1

@@ -1,4 +1,4 @@
-#include "sink/subscriber.h"
+#include "lib/client/subscriber.h"
 
 #include <doctest/doctest.h>
 
