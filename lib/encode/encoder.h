@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/instant.h"
 #include "lib/base/result.h"
 #include "lib/corpus/source.h"
 #include "lib/delivery/ledger.h"
@@ -29,7 +30,10 @@ struct Encoded {
   std::string text;  // the cause, one sentence, when lost
 };
 
-enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece };
+enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece, kPython };
+
+// Whether records of this kind of encoder go to processes of their own (lib/encoders).
+constexpr bool in_processes(EncodeKind kind) { return kind == EncodeKind::kPython; }
 
 struct EncodeSettings {
   EncodeKind kind = EncodeKind::kBytes;
@@ -41,6 +45,15 @@ struct EncodeSettings {
   enum class Roles : std::uint8_t { kText, kModel } roles = Roles::kText;
   // Which turns carry loss.
   enum class Train : std::uint8_t { kAssistant, kAll } train = Train::kAssistant;
+
+  // Of the kinds that are in_processes().
+  std::string function = {};  // "module:name"
+  std::string version = {};   // of the function, as its author counts
+  std::string path = {};      // folder of the module, absolute; "" = where Python looks
+  std::string python = "python3";
+  std::uint32_t processes = 1;
+  std::uint32_t batch_records = 32;
+  Duration lease = std::chrono::seconds(60);  // of a batch
 };
 
 // The tokens that `bytes` adds to the 256 byte values.
@@ -50,6 +63,9 @@ constexpr std::int32_t kBytesEos = 257;
 // Whether records of this format can go to this encoder: `tokens` takes ready tokens and nothing
 // else, the others take text and chat. The sentence says which of the two to change.
 Status compatible(const EncodeSettings& settings, Format format);
+
+// What an encoder process must be, in one line: "python my_encoder:encode version=2".
+std::string process_identity(const EncodeSettings& settings);
 
 // Turns records into samples. Stateless between records; encode() may be called from several
 // threads at once. This is also what an encoder process offers over the wire.

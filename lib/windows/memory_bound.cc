@@ -72,9 +72,9 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
   const double candidates = static_cast<double>(tokens_wanted(pack)) + pack.capacity;
   const double a_token = std::max(sizes.raw, sizes.loose);
   const double group =
-      std::min(2 * static_cast<double>(ReadAhead::kGroupRecords) / sizes.samples * a_token,
+      std::min(2 * static_cast<double>(ThreadPool::kGroupRecords) / sizes.samples * a_token,
                static_cast<double>(ReadAhead::kGroupBytes) * a_token / sizes.raw);
-  const double groups = 2 * static_cast<double>(ReadAhead::groups_max(job.encode.threads));
+  const double groups = 2 * static_cast<double>(ThreadPool::groups_max(job.encode.threads));
   const double planning = kPlanToken * pack.capacity + kPlanSample * candidates * sizes.samples;
   const double held = lanes * job.deliver.window_credit * window * sizes.packed +
                       lanes * (candidates - window) * sizes.loose + window * sizes.loose +
