@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "launcher/encoder_command.h"
+
 namespace packline {
 namespace {
 
@@ -61,6 +63,10 @@ std::vector<ChildSpec> LineRun::role_specs() const {
   std::vector<ChildSpec> out;
   for (std::uint32_t i = 0; i < command_.producers; ++i) {
     out.push_back(spec("producer", i, {"--index", std::to_string(i)}));
+  }
+  if (in_processes(job_.encode.kind)) {
+    for (std::uint32_t i = 0; i < job_.encode.processes; ++i)
+      out.push_back(encoder_spec(job_, line_.producers, i, command_.job.log_format));
   }
   for (std::uint32_t i = 0; i < command_.packers; ++i) out.push_back(spec("packer", i, {}));
   for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {

@@ -87,6 +87,8 @@ void resolve_paths(Job& job, Data data, Findings& findings) {
     findings.add("state", fmt::format("{} is no folder; name one, it is made when absent",
                                       shown(job.state)));
   }
+  if (!job.encode.path.empty() && findings.sound("encode.path"))
+    job.encode.path = absolute_path(job.folder, job.encode.path);
   if (job.encode.model.empty() || !findings.sound("encode.model")) return;
   job.encode.model = absolute_path(job.folder, job.encode.model);
   if (job.encode.kind != EncodeKind::kSentencePiece || data == Data::kElsewhere)
