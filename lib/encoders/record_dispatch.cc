@@ -239,6 +239,7 @@ void RecordDispatch::on_struck(const std::string& peer, const Struck& s, Instant
   if (auto e = encoders_.find(peer); e != encoders_.end()) {
     e->second.heard = now;
     std::erase(e->second.held, s.number);
+    e->second.working_ms = 0;  // on nothing, until it has another process
     name = e->second.name;
   }
   strike(part, {s.session, false, fmt::format("{} ({})", s.text, name)});
