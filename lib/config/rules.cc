@@ -105,9 +105,6 @@ void check_function(const Job& job, Findings& findings) {
                  fmt::format("{} is no module:name, such as my_encoder:encode for the function "
                              "encode of my_encoder.py",
                              shown(job.encode.function)));
-  } else if (!wanted) {
-    findings.add("encode.function",
-                 "is for encode.kind: python; set that, or leave the function out");
   }
 }
 
