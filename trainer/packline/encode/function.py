@@ -83,7 +83,7 @@ class Describer:
 
 def describe(error: BaseException, function: str) -> str:
     place = place_of(error)
-    words = "".join(traceback.format_exception_only(type(error), error)).strip()
+    words = traceback.format_exception_only(type(error), error)[-1].strip()
     behind = f" (in {function})" if function else ""
     return f"{place}{': ' if place else ''}{words}{behind}"
 
@@ -103,10 +103,14 @@ def _is_ours(filename: str) -> bool:
     return os.path.dirname(os.path.abspath(filename)) == _HERE
 
 
+def _leads_there(filename: str) -> bool:
+    return _is_ours(filename) or "importlib" in filename
+
+
 def _traceback(error: BaseException) -> str:
     """The user's part of it, its end where it is long."""
     tb = error.__traceback__
-    while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
+    while tb is not None and _leads_there(tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next
     text = "".join(traceback.format_exception(type(error), error, tb))
     return text if len(text) <= TRACEBACK_BYTES else "..." + text[-TRACEBACK_BYTES:]
