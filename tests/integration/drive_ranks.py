@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 from packline import PackStream, close_all
 from packline.digest import pack_digest
@@ -24,7 +25,11 @@ def hurt(kind, launcher):
     """`kind` is stop_ROLE (for 2 s), term_ROLE or kill_ROLE; with several of the role a kill meets another one than a
     stop."""
     how, role = kind.split("_")
-    pids = children_of(launcher)[role]
+    end = time.monotonic() + 30
+    while not (pids := children_of(launcher).get(role)):  # the last one hurt is just being started again
+        if time.monotonic() > end:
+            sys.exit(f"the line has no {role} to hurt")
+        time.sleep(0.01)
     if how == "stop":
         stop_for(pids[0], 2.0)
     else:

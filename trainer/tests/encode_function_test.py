@@ -90,6 +90,12 @@ def test_what_a_function_must_not_do_costs_the_record_alone(module):
     assert o.lost == "encode" and "returned what is no sample: input_ids holds -1" in o.text
 
 
+def test_whatever_an_exception_says_can_be_told(module):
+    o = outcome(module, "def encode(record, seed): raise ValueError(chr(0xD800) + 'x' * 100000)")
+    frames = messages.encode_encoded(1, 2, 3, [o])
+    assert len(frames) == 1 and 4000 < len(frames[0]) < 20000
+
+
 def test_records_of_every_form(module):
     code = "def encode(record, seed): return {'input_ids': [1], 'x': repr(record)}"
 
@@ -107,7 +113,7 @@ def test_records_of_every_form(module):
 
 @pytest.mark.parametrize("data, own", [
     (b'{"id": "q7"}', "q7"), (b'{"id": 12}', "12"), (b'{"id": ""}', ""), (b'{"id": true}', ""), (b'{"id": 1.5}', ""),
-    (b'{"id": null}', ""), (b'{}', ""), (b'{"id": "' + b"x" * 2000 + b'"}', ""),
+    (b'{"id": "\\ud800"}', ""), (b'{"id": null}', ""), (b'{}', ""), (b'{"id": "' + b"x" * 2000 + b'"}', ""),
 ])  # fmt: skip
 def test_a_records_own_id(data, own):
     r = record(data)

@@ -129,8 +129,8 @@ def encode_state(**fields) -> list:
 
 
 def cut(text: str) -> str:
-    data = text.encode("utf-8", "surrogateescape")
-    return text if len(data) <= TEXT_BYTES else data[:TEXT_BYTES].decode("utf-8", "ignore")
+    """At most TEXT_BYTES of it, as UTF-8 whatever a function said."""
+    return text.encode("utf-8", "replace")[:TEXT_BYTES].decode("utf-8", "ignore")
 
 
 def _envelope(kind: str, **fields) -> dict:

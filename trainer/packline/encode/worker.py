@@ -106,8 +106,10 @@ def own_id(r: messages.Record, record: Any) -> str:
         value = str(value)
     if type(value) is not str or not value:
         return ""
-    data = value.encode("utf-8", "replace")
-    return value if len(data) <= ID_BYTES_MAX else ""
+    try:
+        return value if len(value.encode()) <= ID_BYTES_MAX else ""
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return ""
 
 
 if __name__ == "__main__":
