@@ -2,12 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/config/addresses.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
 #include "lib/transport/clock.h"
 
 namespace packline {
+namespace {
+
+std::string longest_wait(const std::vector<Wait>& waits) {
+  const auto longest = std::ranges::max_element(waits, {}, &Wait::since_ms);
+  if (longest == waits.end()) return "";
+  return fmt::format("{} from {}, since {}", longest->what, longest->whom,
+                     in_words_ms(longest->since_ms));
+}
+
+}  // namespace
+
 ProducerService::ProducerService(Job job, const ProducerOptions& options)
     : job_(std::move(job)),
       options_(options),
@@ -178,7 +191,9 @@ void ProducerService::take_trouble(std::uint64_t ticket, const Error& error, Ins
 
 void ProducerService::publish(Instant t) {
   publish_at_ = t + job_.deliver.times.report;
-  notices_->send(encode(machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t)));
+  Notice notice = machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t);
+  if (encoders_) notice.encoding = longest_wait(encoders_->status().waits);
+  notices_->send(encode(notice));
   publish_status(t);
 }
 

@@ -90,7 +90,12 @@ void add_sources(Job& job, const std::vector<std::uint64_t>& contents) {
 void add_encode(Job& job, const std::string& encoder) {
   if (in_processes(job.encode.kind)) {
     job.identity.emplace_back("encode.kind", value_of(job, "encode.kind"));
-    job.identity.emplace_back("encode.function", shortened(job.encode.function));
+    if (job.encode.kind == EncodeKind::kHf) {
+      for (const char* key : {"encode.add_bos", "encode.add_eos", "encode.train"})
+        job.identity.emplace_back(key, value_of(job, key));
+    } else {
+      job.identity.emplace_back("encode.function", shortened(job.encode.function));
+    }
     if (!job.encode.version.empty())
       job.identity.emplace_back("encode.version", shortened(job.encode.version));
     job.identity.emplace_back("encoder", shortened(encoder));

@@ -109,11 +109,12 @@ Keys order_keys() {
 
 Keys encode_keys() {
   return {
-      required(choice("encode.kind", {"tokens", "bytes", "sentencepiece", "python"},
+      required(choice("encode.kind", {"tokens", "bytes", "sentencepiece", "python", "hf"},
                       MEMBER(encode.kind),
                       "What makes token ids of a record; tokens takes ready ids as they are.")),
       text("encode.model", 4096, MEMBER(encode.model),
-           "The model file, relative to the job file; needed for kind sentencepiece."),
+           "Relative to the job file: the model file of kind sentencepiece, the tokenizer's folder "
+           "of hf."),
       integer("encode.threads", "threads", 1, 256, MEMBER(encode.threads),
               "Worker threads of each producer; the stream does not depend on it."),
       boolean("encode.add_bos", MEMBER(encode.add_bos),
@@ -127,7 +128,7 @@ Keys encode_keys() {
       text("encode.function", 256, MEMBER(encode.function),
            "module:name of a Python function that makes samples of a record; for kind python."),
       text("encode.version", 64, MEMBER(encode.version),
-           "Of that function, raised whenever it makes other samples: it is another stream then."),
+           "Of the encoder, raised whenever it makes other samples: it is another stream then."),
       text("encode.path", 4096, MEMBER(encode.path),
            "Folder of the module, relative to the job file; else where Python looks."),
       text("encode.python", 4096, MEMBER(encode.python),

@@ -68,6 +68,12 @@ void check_shuffle(const Job& job, Findings& findings) {
 }
 
 void check_model(const Job& job, Findings& findings) {
+  if (job.encode.kind == EncodeKind::kHf && findings.sound("encode.kind") &&
+      findings.sound("encode.model") && !findings.given("encode.model")) {
+    findings.add("encode.model",
+                 "is missing; encode.kind: hf needs the folder of a tokenizer, such as "
+                 "encode.model: ../models/my-model");
+  }
   if (job.encode.kind == EncodeKind::kSentencePiece && findings.sound("encode.kind") &&
       findings.sound("encode.model") && !findings.given("encode.model")) {
     findings.add("encode.model",

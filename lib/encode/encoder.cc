@@ -4,12 +4,6 @@
 
 namespace packline {
 
-std::string process_identity(const EncodeSettings& settings) {
-  std::string text = "python " + settings.function;
-  if (!settings.version.empty()) text += " version=" + settings.version;
-  return text;
-}
-
 Status compatible(const EncodeSettings& settings, Format format) {
   if (settings.kind == EncodeKind::kPython) return {};
   if (format == Format::kAny) {
@@ -41,8 +35,9 @@ Result<std::unique_ptr<Encoder>> Encoder::make(const EncodeSettings& settings) {
     case EncodeKind::kSentencePiece:
       break;
     case EncodeKind::kPython:
+    case EncodeKind::kHf:
       return fail(ExitCode::kWrongJob,
-                  "encode.kind: python needs encoder processes, which `packline run` starts");
+                  "encode.kind: python and hf need encoder processes, which `packline run` starts");
   }
   return make_sentencepiece_encoder(settings);
 }

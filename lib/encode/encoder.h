@@ -30,14 +30,16 @@ struct Encoded {
   std::string text;  // the cause, one sentence, when lost
 };
 
-enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece, kPython };
+enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece, kPython, kHf };
 
 // Whether records of this kind of encoder go to processes of their own (lib/encoders).
-constexpr bool in_processes(EncodeKind kind) { return kind == EncodeKind::kPython; }
+constexpr bool in_processes(EncodeKind kind) {
+  return kind == EncodeKind::kPython || kind == EncodeKind::kHf;
+}
 
 struct EncodeSettings {
   EncodeKind kind = EncodeKind::kBytes;
-  std::string model = {};  // sentencepiece: the model file, absolute
+  std::string model = {};  // sentencepiece: the model file; hf: the tokenizer's folder; absolute
   std::uint32_t threads = 1;
   bool add_bos = false;
   bool add_eos = true;
@@ -65,7 +67,12 @@ constexpr std::int32_t kBytesEos = 257;
 Status compatible(const EncodeSettings& settings, Format format);
 
 // What an encoder process must be, in one line: "python my_encoder:encode version=2".
+// trainer/packline/encode says the same of itself. Of kind hf it has the sizes of the tokenizer's
+// files.
 std::string process_identity(const EncodeSettings& settings);
+// The same for the job's fingerprint: of kind hf with a hash of the files' content. Error
+// (kWrongJob): they cannot be read.
+Result<std::string> process_fingerprint(const EncodeSettings& settings);
 
 // Turns records into samples. Stateless between records; encode() may be called from several
 // threads at once. This is also what an encoder process offers over the wire.

@@ -61,6 +61,12 @@ class EncodePool {
   std::size_t outstanding_ = 0;
 };
 
+// Groups that go to encoder processes: enough that each has a batch to work on and one that waits,
+// and some are on their way.
+constexpr std::size_t process_groups_max(std::uint32_t processes) {
+  return 8 + 4 * std::size_t{processes};
+}
+
 // Who encodes a job's records: threads of this process, or encoder processes.
 class Encoders {
  public:

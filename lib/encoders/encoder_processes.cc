@@ -107,9 +107,8 @@ class ProcessPool final : public EncodePool {
     owner_->wake_.signal();
   }
 
-  // Enough that each process has a batch to work on and one that waits, and some are on their way.
   std::size_t limit() const override {
-    return 8 + 4 * std::size_t{owner_->settings_.encode.processes};
+    return process_groups_max(owner_->settings_.encode.processes);
   }
   std::size_t group_records() const override { return owner_->settings_.encode.batch_records; }
 
@@ -175,9 +174,11 @@ class InProcesses final : public Encoders {
 
 }  // namespace
 
-std::unique_ptr<Encoders> EncoderProcesses::encoders(std::shared_ptr<EncoderProcesses> processes) {
-  std::string identity = process_identity(processes->settings_.encode);
-  return std::make_unique<InProcesses>(std::move(processes), std::move(identity));
+Result<std::unique_ptr<Encoders>> EncoderProcesses::encoders(
+    std::shared_ptr<EncoderProcesses> processes) {
+  Result<std::string> identity = process_fingerprint(processes->settings_.encode);
+  if (!identity) return tl::unexpected(identity.error());
+  return std::make_unique<InProcesses>(std::move(processes), std::move(*identity));
 }
 
 EncoderProcesses::EncoderProcesses(EncoderProcessesSettings settings, Socket socket)

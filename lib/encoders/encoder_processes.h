@@ -47,7 +47,7 @@ class EncoderProcesses {
   EncoderProcesses& operator=(const EncoderProcesses&) = delete;
 
   // What an open_job() takes; the encoders keep this alive.
-  static std::unique_ptr<Encoders> encoders(std::shared_ptr<EncoderProcesses> processes);
+  static Result<std::unique_ptr<Encoders>> encoders(std::shared_ptr<EncoderProcesses> processes);
 
   // From any thread. From now on the caller tells what status() says is waited for; until then this
   // logs it.

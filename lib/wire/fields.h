@@ -242,6 +242,7 @@ void fields(Io& io, T& v) {
   io("identity", v.identity);
   io("slowest_rank", v.slowest_rank);
   io("slowest_silent_ms", v.slowest_silent_ms);
+  io("encoding", v.encoding);
 }
 
 template <typename Io, Like<EncoderState> T>

@@ -228,6 +228,9 @@ struct Notice {
   // credit is held from it on); and for how long that rank's sink has not reported.
   std::optional<std::uint32_t> slowest_rank;
   std::uint64_t slowest_silent_ms = 0;
+  // What making windows waits for longest, where encoder processes encode: "record s0:12 of a.jsonl
+  // to be encoded from encoder host, process 7, since 3 s"; "" for nothing.
+  std::string encoding;
 };
 
 // The messages between producers and encoder processes (docs/encoders.md). Their envelope is 0: an

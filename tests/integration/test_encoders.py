@@ -11,7 +11,7 @@ import textwrap
 import time
 
 import pytest
-from support import PACKLINE, PATIENCE, children_of, client_env, packline_run, ranks_command, run, write_job
+from support import PACKLINE, PATIENCE, ROOT, children_of, client_env, packline_run, ranks_command, run, write_job
 
 RECORDS = 1200
 
@@ -235,15 +235,91 @@ def test_a_slow_record_holds_up_its_own_window_only(tmp_path):
     assert summary["whole"] is True and lost_of(summary) == {}
 
 
+def test_a_hugging_face_tokenizer_encodes_texts_and_chats(tmp_path):
+    pytest.importorskip("transformers")
+    pytest.importorskip("tokenizers")
+    sys.path.insert(0, str(ROOT / "trainer/tests"))
+    try:
+        from small_tokenizer import MARKED, save_tokenizer, text
+    finally:
+        sys.path.pop(0)
+    save_tokenizer(tmp_path / "model", MARKED)
+    rng = random.Random(4)
+    (tmp_path / "data").mkdir()
+    with open(tmp_path / "data/chats.jsonl", "w") as out:
+        for i in range(300):
+            turns = [{"role": "user", "content": text(rng, 5)},
+                     {"role": "assistant", "content": text(rng, 1 + i % 30)}]  # fmt: skip
+            out.write(json.dumps({"id": f"c{i}", "messages": turns if i != 77 else []}) + "\n")
+    (tmp_path / "data/texts.txt").write_text("".join(text(rng, 9) + "\n" for _ in range(100)))
+    sources = [{"path": "data/chats.jsonl", "format": "chat"}, {"path": "data/texts.txt", "format": "text"}]
+    encode = {"kind": "hf", "model": "model", "function": None, "path": None}
+    job = encoder_job(tmp_path, sources=sources, encode=encode)
+    digests = set()
+    for processes in (1, 3):
+        done, summary = packline_run(job, "--set", f"encode.processes={processes}", summary=tmp_path / "s.json")
+        assert done.returncode == 0, done.stderr
+        assert summary["samples"] == 399 and lost_of(summary) == {"parse": 1}
+        digests.add(summary["stream_digest"])
+    assert len(digests) == 1
+    # An encoder that is started by hand from the job file is the one that the producer wants.
+    sys.path.insert(0, str(ROOT / "trainer"))
+    try:
+        from packline.encode.settings import from_job_file
+    finally:
+        sys.path.pop(0)
+    by_hand = from_job_file(str(job), [], ["ipc:///x.3"])
+    told = run([PACKLINE, "run", job, "--set", "encode.model=nowhere"])
+    assert told.returncode == 2 and "name the folder of a fast tokenizer" in told.stderr
+    assert by_hand.of_worker["chats"] is True
+    with Line(job, "--set", "state=again", command=["sleep", "2"], summary=tmp_path / "s3.json") as line:
+        (first, *_) = line.wait_for(line.encoders)
+        argv = pathlib.Path(f"/proc/{first}/cmdline").read_bytes().decode().split("\0")
+        assert json.loads(argv[argv.index("--settings") + 1])["identity"] == by_hand.identity
+        assert line.end()[0] == 0
+
+
+def test_the_example(tmp_path):
+    job = ROOT / "examples/encoder/job.yaml"
+    done, summary = packline_run(job, "--set", f"encode.python={sys.executable}", "--set", f"state={tmp_path}/state",
+                                 summary=tmp_path / "s.json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert summary["whole"] is True and summary["samples"] == 800 and lost_of(summary) == {}
+
+
+WAITS = """
+import logging, sys
+logging.basicConfig(stream=sys.stderr, format="%(message)s")
+from packline import PackStream
+from packline.errors import PacklineTimeout
+try:
+    for pack in PackStream(sys.argv[1], dp_rank=0, layout="rows", warn_after_s=1.5, fail_after_s=4):
+        pass
+except PacklineTimeout as e:
+    print("TIMEOUT", e, file=sys.stderr)
+"""
+
+
+def test_a_rank_that_waits_for_a_record_names_it_and_who_encodes_it(tmp_path):
+    write_records(tmp_path, {0: {"do": "hang"}}, records=200)
+    job = encoder_job(tmp_path, shuffle={"kind": "none"}, deliver={"dp_size": 1}, pack={"dp_size_multiple": 1})
+    done = run([PACKLINE, "run", job, "--", sys.executable, "-c", WAITS, job])
+    for said in (done.stderr.split("TIMEOUT")[0], done.stderr.split("TIMEOUT")[1]):
+        assert "rank 0 has waited" in said and "; it waits for record s0:" in said, done.stderr
+        assert "to be encoded from encoder " in said
+
+
 def test_an_exception_costs_its_record_and_says_where(tmp_path):
     write_records(tmp_path, {3: {"do": "raise", "text": "not this one"}}, records=200)
     job = encoder_job(tmp_path)
     done, summary = packline_run(job, summary=tmp_path / "s.json")
     assert done.returncode == 0, done.stderr
     (lost,) = quarantine(summary)
-    line = 1 + [row.strip() for row in textwrap.dedent(ENCODER).splitlines()].index('raise ValueError(record["text"])')
+    rows = [row.strip() for row in textwrap.dedent(ENCODER).splitlines()]
+    line = 1 + rows.index('raise ValueError(record["text"])')
     assert lost["reason"] == "encode" and lost["source"].endswith("a.jsonl:4")
-    assert lost["cause"].startswith(f"{tmp_path}/my_encoder.py:{line}: ValueError: not this one (in my_encoder:encode)")
+    place = f"{tmp_path}/my_encoder.py:{line}"
+    assert lost["cause"].startswith(f"{place}: ValueError: not this one (in my_encoder:encode)")
     assert "Traceback" in lost["cause"]
     assert lost_of(summary) == {"encode": 1}
 
@@ -258,7 +334,8 @@ def test_a_function_that_cannot_be_imported_ends_the_line_before_the_first_step(
     job = encoder_job(tmp_path, function="nowhere:encode")
     done = run([PACKLINE, command, job])
     assert done.returncode == 2
-    assert "encode.function: nowhere:encode: there is no module nowhere: it is looked for in encode.path" in done.stderr
+    told = "encode.function: nowhere:encode: there is no module nowhere: it is looked for in encode.path"
+    assert told in done.stderr
 
 
 def test_a_python_that_is_not_there_is_told(tmp_path):
@@ -314,7 +391,8 @@ def test_extra_fields_arrive_in_the_client(tmp_path):
 def test_a_global_plan_is_made_by_encoders_too(tmp_path, job):
     write_records(tmp_path)
     mine = encoder_job(tmp_path, pack={"plan": "global"})
-    counted = run([PACKLINE, "count", mine, "--format", "json", "--set", "state=other", "--set", "encode.batch_records=5"])
+    other = ["--set", "state=other", "--set", "encode.batch_records=5"]
+    counted = run([PACKLINE, "count", mine, "--format", "json", *other])
     assert counted.returncode == 0, counted.stderr
     epoch = json.loads(counted.stdout)["epochs"][0]
     done, summary = packline_run(mine, "--producers", 2, summary=tmp_path / "s.json")
@@ -377,8 +455,8 @@ for pack in stream:
 print(f"digest {{total:016x}}", flush=True)
 stream.close()
 """
-        trainer = subprocess.Popen([sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)  # fmt: skip
+        trainer = subprocess.Popen([sys.executable, "-c", code], env=env, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)  # fmt: skip
         roles.append(trainer)
         assert trainer.stdout.readline() == "at 20\n"
         encoder()
@@ -412,9 +490,11 @@ def test_an_encoder_of_another_version_is_refused(tmp_path):
         line.wait_for(lambda: line.producer().get("holds", {}).get("encoders_connected") == 2)
         told = json.loads((tmp_path / "state/run.json").read_text())
         address = json.loads(pathlib.Path(told["line"]).read_text())["producers"][0] + ".3"
-        other = run([sys.executable, "-m", "packline.encode", "--config", job, "--set", "encode.version=2", "--connect", address])
+        other = run([sys.executable, "-m", "packline.encode", "--config", job, "--set", "encode.version=2",
+                     "--connect", address])  # fmt: skip
         assert other.returncode == 2
-        assert 'wants the encoder "python my_encoder:encode", and this one is "python my_encoder:encode version=2"' in other.stderr
+        wants = 'wants the encoder "python my_encoder:encode", and this one is "python my_encoder:encode version=2"'
+        assert wants in other.stderr
         until.touch()
         code, err, _ = line.end()
     assert code == 0, err

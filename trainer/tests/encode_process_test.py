@@ -52,7 +52,8 @@ def start(module):
     def begin(*producers, function="my_encoder:encode", env=None, fail_after_s=60, **popen):
         settings = {
             "job": "test", "connect": [p.address for p in producers], "identity": "python my_encoder:encode",
-            "kind": "python", "function": function, "path": str(module), "warn_after_s": 30, "fail_after_s": fail_after_s,
+            "kind": "python", "function": function, "path": str(module), "warn_after_s": 30,
+            "fail_after_s": fail_after_s,
         }  # fmt: skip
         process = subprocess.Popen(
             [sys.executable, "-m", "packline.encode", "--settings", json.dumps(settings)],
@@ -244,8 +245,9 @@ def test_without_a_producer_it_ends_with_4_by_name(producer, start):
 
 
 def run_module(*args):
-    return subprocess.run([sys.executable, "-m", "packline.encode", *args], env={**os.environ, "PYTHONPATH": str(TRAINER)},
-                          capture_output=True, text=True, timeout=30)  # fmt: skip
+    return subprocess.run([sys.executable, "-m", "packline.encode", *args],
+                          env={**os.environ, "PYTHONPATH": str(TRAINER)}, capture_output=True, text=True,
+                          timeout=30)  # fmt: skip
 
 
 @pytest.mark.parametrize("job, told", [

@@ -141,7 +141,7 @@ TEST_CASE("Job: what is missing is told, a misspelt one only as misspelt") {
         std::vector<std::string>{
             "job.yaml: version: is missing; it must be 1",
             "job.yaml: encode.kind: is missing; it must be one of tokens, bytes, sentencepiece, "
-            "python",
+            "python, hf",
             "job.yaml: sources: is missing; name at least one source: [{path: \"data/*.jsonl\", "
             "format: text}]"});
   CHECK_ONE_HOLDS(folder.mistakes("version: 1\nsorces: []\nencode: {kind: bytes}\n"),

@@ -78,6 +78,18 @@ TEST_CASE("Rules: kind python needs a function that is a module:name") {
   }
 }
 
+TEST_CASE("Rules: kind hf needs the folder of a fast tokenizer") {
+  const JobFolder folder;
+  CHECK_ONE(folder.mistakes(small_job(), {"encode.kind=hf"}),
+            "job.yaml:3: encode.model: is missing; encode.kind: hf needs the folder of a "
+            "tokenizer, such as encode.model: ../models/my-model");
+  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=hf", "encode.model=here"}),
+                  "encode.model: FOLDER/here/tokenizer.json does not exist; name the folder of a "
+                  "fast tokenizer");
+  folder.write("here/tokenizer.json", "{}");
+  CHECK(folder.mistakes(small_job(), {"encode.kind=hf", "encode.model=here"}).empty());
+}
+
 TEST_CASE("Rules: sentencepiece needs a model that exists") {
   const JobFolder folder;
   CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=sentencepiece"}),

@@ -44,6 +44,10 @@ TEST_CASE("Source rules: an encoder of one's own takes every format, any is for 
     sets.push_back(std::string("sources.0.format=") + format);
     CHECK(folder.mistakes(small_job(), sets).empty());
   }
+  folder.write("here/tokenizer.json", "{}");
+  const std::vector<std::string> hf{"encode.kind=hf", "encode.model=here"};
+  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.format=tokens", hf[0], hf[1]}),
+                  "sources.0.format: format: tokens needs encode.kind: tokens");
   CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.format=any"}),
                   "--set: sources.0.format: format: any is for an encoder of your own");
   CHECK(folder

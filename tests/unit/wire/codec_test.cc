@@ -172,6 +172,7 @@ TEST_CASE("Codec: a notice comes back whole") {
   CHECK((x.identity == m.identity));
   CHECK((x.slowest_rank == m.slowest_rank));
   CHECK(x.slowest_silent_ms == m.slowest_silent_ms);
+  CHECK(x.encoding == m.encoding);
 }
 
 TEST_CASE("Codec: what encoders and producers say comes back whole") {

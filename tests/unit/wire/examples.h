@@ -144,6 +144,7 @@ inline Notice notice() {
   n.identity = {{"seed", "17"}, {"pack.capacity", "8192"}};
   n.slowest_rank = 6;
   n.slowest_silent_ms = 900;
+  n.encoding = "records to be encoded from an encoder process since 3 s";
   return n;
 }
 

@@ -18,9 +18,10 @@ def main(argv=None) -> int:
         prog="packline-encode", description="encodes records of a job for its producers, on any host"
     )
     parser.add_argument("--config", metavar="JOB", help="the job file")
-    parser.add_argument("--set", action="append", default=[], metavar="a.b=VALUE", help="a setting in place of the job file's")
+    parser.add_argument("--set", action="append", default=[], metavar="a.b=VALUE",
+                        help="a setting in place of the job file's")  # fmt: skip
     parser.add_argument("--connect", action="append", default=[], metavar="ADDRESS",
-                        help="where a producer takes encoders: its base address' port + 3, or ipc path .3; repeated")  # fmt: skip
+                        help="where a producer takes encoders: base port + 3, or ipc path .3; repeated")  # fmt: skip
     parser.add_argument("--settings", help=argparse.SUPPRESS)  # by `packline run`
     parser.add_argument("--index", type=int, default=0, help="which one it is, for logs")
     parser.add_argument("--log-format", choices=("text", "json"), default="text")

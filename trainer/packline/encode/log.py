@@ -32,9 +32,8 @@ class Log:
     def _write(self, level: str, text: str) -> None:
         if self._json:
             time_text = datetime.now().astimezone().isoformat(timespec="milliseconds")
-            line = json.dumps(
-                {"time": time_text, "level": level, "job": self._job, "role": "encode", "index": self._index, "text": text}
-            )
+            about = {"time": time_text, "level": level, "job": self._job, "role": "encode", "index": self._index}
+            line = json.dumps({**about, "text": text})
         else:
             now = time.time()
             stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"

@@ -11,6 +11,10 @@ from ..errors import PacklineError
 
 ENCODERS_PORT = 3  # counted from a producer's base address
 JOB_BYTES_MAX = 16 << 20
+OF_WORKER = {
+    "python": ("kind", "function", "path"),
+    "hf": ("kind", "model", "train", "add_bos", "add_eos", "chats"),
+}
 
 
 class WrongSettings(PacklineError):
@@ -34,7 +38,7 @@ def from_json(text: str) -> Settings:
             str(s["job"]),
             tuple(map(str, s["connect"])),
             str(s["identity"]),
-            {key: s[key] for key in ("kind", "function", "path")},
+            {key: s[key] for key in OF_WORKER[s["kind"]]},
             float(s.get("warn_after_s", 30)),
             float(s["fail_after_s"]),
         )
@@ -86,36 +90,65 @@ def _set(job: dict, one: str, yaml) -> None:
 def _from_job(job: dict, path: str, connect: List[str]) -> Settings:
     encode = job.get("encode")
     encode = encode if isinstance(encode, dict) else {}
-    if encode.get("kind") != "python":
+    folder = os.path.dirname(os.path.abspath(path))
+    version = str(encode.get("version") or "")
+    if encode.get("kind") == "python":
+        identity, of_worker = _python(encode, path, folder, version)
+    elif encode.get("kind") == "hf":
+        identity, of_worker = _hf(encode, path, folder, version, job)
+    else:
         raise WrongSettings(
             f"{path}: encode.kind is {encode.get('kind')!r}: this job's records are encoded by its producers, "
             "and no encoder process is needed"
         )
-    function = encode.get("function")
-    if not isinstance(function, str) or ":" not in function:
-        raise WrongSettings(f"{path}: encode.function must be module:name, is {function!r}")
-    folder = os.path.dirname(os.path.abspath(path))
-    where = encode.get("path")
     deliver = job.get("deliver")
     deliver = deliver if isinstance(deliver, dict) else {}
-    version = encode.get("version")
     return Settings(
         job=str(job.get("name", os.path.splitext(os.path.basename(path))[0])),
         connect=tuple(connect) or _producers(job, path),
-        identity=f"python {function}" + (f" version={version}" if version not in (None, "") else ""),
-        of_worker={
-            "kind": "python",
-            "function": function,
-            "path": os.path.join(folder, where) if where else "",
-        },
+        identity=identity,
+        of_worker=of_worker,
         warn_after_s=float(deliver.get("warn_after_s", 30)),
         fail_after_s=float(deliver.get("fail_after_s", 600)),
     )
 
 
+def _python(encode: dict, path: str, folder: str, version: str) -> tuple:
+    function = encode.get("function")
+    if not isinstance(function, str) or ":" not in function:
+        raise WrongSettings(f"{path}: encode.function must be module:name, is {function!r}")
+    where = encode.get("path")
+    of_worker = {"kind": "python", "function": function, "path": _inside(folder, where) if where else ""}
+    return f"python {function}" + (f" version={version}" if version else ""), of_worker
+
+
+def _hf(encode: dict, path: str, folder: str, version: str, job: dict) -> tuple:
+    from .hf import identity
+
+    model = encode.get("model")
+    if not isinstance(model, str):
+        raise WrongSettings(f"{path}: encode.model must be the folder of a tokenizer, is {model!r}")
+    sources = job.get("sources")
+    of_worker = {
+        "kind": "hf",
+        "model": _inside(folder, model),
+        "train": encode.get("train", "assistant"),
+        "add_bos": bool(encode.get("add_bos", False)),
+        "add_eos": bool(encode.get("add_eos", True)),
+        "chats": any(isinstance(s, dict) and s.get("format") == "chat" for s in sources or ()),
+    }
+    told = {key: of_worker[key] for key in ("train", "add_bos", "add_eos")}
+    return identity(of_worker["model"], version=version, **told), of_worker
+
+
+def _inside(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))
+
+
 def _producers(job: dict, path: str) -> tuple:
     line = job.get("line")
-    bases = line.get("eval_producers" if job.get("split") == "eval" else "producers") if isinstance(line, dict) else None
+    key = "eval_producers" if job.get("split") == "eval" else "producers"
+    bases = line.get(key) if isinstance(line, dict) else None
     if not isinstance(bases, list) or not bases:
         raise WrongSettings(
             f"{path}: line.producers is missing: an encoder process that is started by itself connects to these; "

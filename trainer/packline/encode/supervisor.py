@@ -191,7 +191,8 @@ class Supervisor:
             try:
                 self._desk.on_message(p, frames, now)
             except BadMessage as e:
-                self._log.limited("bad", now, f"dropped what is no producer's message, from {self._settings.connect[p]}: {e}")
+                peer = self._settings.connect[p]
+                self._log.limited("bad", now, f"dropped what is no producer's message, from {peer}: {e}")
 
     def _look_after_worker(self, now: float) -> Optional[Ended]:
         if self._worker is None:

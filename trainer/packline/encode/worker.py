@@ -49,6 +49,12 @@ def end_with(parent: int) -> None:
 
 
 def make(settings: dict) -> Callable[[List[messages.Record]], List[messages.Outcome]]:
+    if settings["kind"] == "hf":
+        from .hf import HfEncoder
+
+        return HfEncoder(
+            settings["model"], settings["train"], settings["add_bos"], settings["add_eos"], settings["chats"]
+        )
     return FunctionEncoder(settings["function"], settings.get("path") or "")
 
 
