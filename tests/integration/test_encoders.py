@@ -293,7 +293,7 @@ logging.basicConfig(stream=sys.stderr, format="%(message)s")
 from packline import PackStream
 from packline.errors import PacklineTimeout
 try:
-    for pack in PackStream(sys.argv[1], dp_rank=0, layout="rows", warn_after_s=1.5, fail_after_s=4):
+    for pack in PackStream(sys.argv[1], dp_rank=0, layout="rows", warn_after_s=2, fail_after_s=12):
         pass
 except PacklineTimeout as e:
     print("TIMEOUT", e, file=sys.stderr)
