@@ -38,10 +38,25 @@ def test_it_says_what_it_holds_until_the_answer_was_written():
     assert d.next_batch(1.0) is None  # one at a time
     s = state(d, now=1.5)
     assert (s["held"], s["working_ms"], s["producer"], s["room"]) == ([3, 4], 500, 7, 2)
-    assert d.on_answer() == 0
+    work = d.on_answer()
+    assert (work.producer, work.session, work.number) == (0, 7, 3)
     assert state(d)["held"] == [4, 3]  # not written yet
-    d.on_written(0)
+    d.on_written(work)
     assert state(d)["held"] == [4]
+
+
+def test_what_is_written_late_for_an_old_life_says_nothing_of_the_new_one():
+    d = desk()
+    d.on_message(0, records(1), 1.0)
+    d.next_batch(1.0)
+    old = d.on_answer()
+    d.on_message(0, records(1, session=8), 1.0)
+    d.next_batch(1.0)
+    new = d.on_answer()
+    d.on_written(old)
+    assert state(d)["held"] == [1]
+    d.on_written(new)
+    assert state(d)["held"] == []
 
 
 def test_states_are_numbered():
@@ -91,9 +106,9 @@ def test_a_death_is_told_to_whom_it_worked_for():
     d = desk(2)
     d.on_message(1, records(6), 1.0)
     d.next_batch(1.0)
-    p, frames = d.on_death(11, False, "signal 11 (Segmentation fault)")
+    work, frames = d.on_death(11, False, "signal 11 (Segmentation fault)")
     m = msgpack.unpackb(frames[0])
-    assert (p, m["type"], m["number"], m["signal"], m["overdue"]) == (1, "struck", 6, 11, False)
+    assert (work.producer, m["type"], m["number"], m["signal"], m["overdue"]) == (1, "struck", 6, 11, False)
     assert (m["producer"], m["session"]) == (7, 99)
     assert not d.ready and d.work is None
     d.ready = True

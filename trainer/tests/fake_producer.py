@@ -66,7 +66,7 @@ class FakeProducer:
                 self.struck.append(m)
         if time.monotonic() - self._told > WORD_S:
             self._told = time.monotonic()
-            for peer in self.states:
+            for peer in list(self.states):
                 self._send(peer, "producer", session=self.session, finished=self.finished, refused=self.refused)
 
     def give(self, peer, records, lease_ms=60000, form="json"):

@@ -94,30 +94,30 @@ class Desk:
                 return frames
         return None
 
-    def on_answer(self) -> Optional[int]:
-        """The worker is done. Which producer its answer is for; None when that one has another life."""
+    def on_answer(self) -> Optional[Work]:
+        """The worker is done. What its answer is for; None when that producer has another life."""
         return self._done()
 
     def on_death(self, signal: int, overdue: bool, text: str) -> Optional[tuple]:
-        """The worker ended. (producer, the message for it) when it was at work."""
+        """The worker ended. (what it was at, the message that says so) when it was at work."""
         self.ready = False
-        work = self.work
-        p = self._done()
-        if work is None or p is None:
+        work = self._done()
+        if work is None:
             return None
-        return p, messages.encode_struck(work.session, self.session, work.number, signal, overdue, text)
+        return work, messages.encode_struck(work.session, self.session, work.number, signal, overdue, text)
 
-    def _done(self) -> Optional[int]:
+    def _done(self) -> Optional[Work]:
         work, self.work = self.work, None
         if work is None or self._producers[work.producer].session != work.session:
             return None
         self._producers[work.producer].unsent.append(work.number)
-        return work.producer
+        return work
 
-    def on_written(self, p: int) -> None:
-        """The oldest message that was to be sent for a batch of this producer is on its way."""
-        if self._producers[p].unsent:
-            self._producers[p].unsent.pop(0)
+    def on_written(self, work: Work) -> None:
+        """What was to be said of it is on its way."""
+        producer = self._producers[work.producer]
+        if producer.session == work.session and work.number in producer.unsent:
+            producer.unsent.remove(work.number)
 
     def overdue(self, now: float) -> bool:
         return self.work is not None and now - self.work.since > self.work.lease_s

@@ -110,7 +110,7 @@ class Supervisor:
         )
         self._context = zmq.Context()
         self._sockets = [self._connect(a) for a in settings.connect]
-        self._outboxes: List[deque] = [deque() for _ in self._sockets]  # of answers
+        self._outboxes: List[deque] = [deque() for _ in self._sockets]  # of (what it is about, frames)
         self._worker: Optional[Worker] = None
         self._deaths = 0  # of workers that never became ready, in a row
         self._start_at = now
@@ -221,9 +221,9 @@ class Supervisor:
         elif kind == worker_module.FAILED:
             return Ended(2, message[1].decode("utf-8", "surrogateescape"))
         elif kind == worker_module.ANSWER:
-            p = self._desk.on_answer()
-            if p is not None:
-                self._outboxes[p].append(message[1:])
+            work = self._desk.on_answer()
+            if work is not None:
+                self._outboxes[work.producer].append((work, message[1:]))
         return None
 
     def _bury(self, now: float) -> Optional[Ended]:
@@ -236,8 +236,8 @@ class Supervisor:
             text = f"no answer within {self._desk.work.lease_s:g} s"
         struck = self._desk.on_death(max(0, -code), overdue, text)
         if struck is not None:
-            p, frames = struck
-            self._outboxes[p].append(frames)
+            work, frames = struck
+            self._outboxes[work.producer].append((work, frames))
         if not was_ready:
             self._deaths += 1
             if self._deaths >= DEATHS_MAX:
@@ -259,11 +259,10 @@ class Supervisor:
         outbox = self._outboxes[p]
         while outbox:
             try:
-                self._sockets[p].send_multipart(outbox[0], zmq.NOBLOCK, copy=False)
+                self._sockets[p].send_multipart(outbox[0][1], zmq.NOBLOCK, copy=False)
             except zmq.Again:
                 return
-            outbox.popleft()
-            self._desk.on_written(p)
+            self._desk.on_written(outbox.popleft()[0])
 
     def _tell(self, now: float) -> None:
         self._tell_at = now + STATE_S
