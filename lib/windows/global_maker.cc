@@ -131,7 +131,7 @@ EpochOrder GlobalMaker::new_order(std::uint64_t epoch) const {
   for (const auto& source : sources_) {
     shares.push_back({source->records(), source->settings().weight, source->settings().repeat});
   }
-  return {std::move(shares), shuffle_, seed_, plan_epoch(epoch)};
+  return {shares, shuffle_, seed_, plan_epoch(epoch)};
 }
 
 Planned& GlobalMaker::planned_for(std::uint64_t epoch) {
