@@ -29,7 +29,7 @@ void put_tokenizer(Json& settings, const Job& job) {
 }  // namespace
 
 ChildSpec encoder_spec(const Job& job, const std::vector<std::string>& producers, std::uint32_t i,
-                       log::Format log_format) {
+                       log::Format log_format, std::string_view prefix) {
   const EncodeSettings& e = job.encode;
   Json settings = {{"job", job.name},
                    {"identity", process_identity(e)},
@@ -45,7 +45,7 @@ ChildSpec encoder_spec(const Job& job, const std::vector<std::string>& producers
   Json connect = Json::array();
   for (const std::string& base : producers) connect.push_back(port_of(base, kEncodersPort));
   settings["connect"] = std::move(connect);
-  return {.name = fmt::format("encode-{}", i),
+  return {.name = fmt::format("{}encode-{}", prefix, i),
           .argv = {e.python, "-m", "packline.encode", "--settings", dump_json(settings), "--index",
                    std::to_string(i), "--log-format", std::string(name_of(log_format))}};
 }

@@ -41,7 +41,7 @@ class LaneBuffer {
   Status add(JudgedRecord record);
 
   // Whether the next window needs to see further: not yet enough tokens, and the lane goes on.
-  bool wants_more(const PackSettings& settings) const;
+  bool wants_more(const PackSettings& settings);
   std::uint64_t tokens() const { return tokens_; }  // of all candidates
 
   // Closes the window at place(), which is number `window` of its epoch; wants_more() must be
@@ -92,6 +92,7 @@ class LaneBuffer {
   std::uint32_t skip_tokens_ = 0;      // and tokens of the first sample that does not
   std::vector<Candidate> candidates_;  // in lane order, the carried first
   std::vector<Ref> refs_;              // one a candidate
+  Reach reach_;                        // of these
   std::size_t carried_ = 0;            // how many candidates are carried ones
   std::uint64_t tokens_ = 0;
   std::deque<Uncounted> uncounted_;

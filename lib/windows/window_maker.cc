@@ -26,11 +26,12 @@ class LaneWindowMaker final : public WindowMaker {
         shuffle_(job.shuffle),
         pack_(job.pack),
         policy_(job),
+        selection_(job.selection()),
         sources_(std::move(sources)),
         encoders_(std::move(encoders)),
         lanes_(job.lanes),
         planner_(job.pack),
-        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes, job.selection()) {}
+        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes, selection_) {}
 
   Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
                                                std::vector<Loss>& losses) override;
@@ -39,6 +40,9 @@ class LaneWindowMaker final : public WindowMaker {
   void cancel() override {
     cancelled_ = true;
     reading_.wake();
+  }
+  std::uint64_t records_taken(std::uint64_t limit) const override {
+    return count_taken(sources_, selection_, limit);
   }
   std::uint64_t records() const override;
   std::uint64_t records_in(std::uint64_t epoch) const override { return new_order(epoch).size(); }
@@ -61,6 +65,7 @@ class LaneWindowMaker final : public WindowMaker {
   const ShuffleSettings shuffle_;
   const PackSettings pack_;
   const RecordPolicy policy_;
+  const Selection selection_;
   const Sources sources_;
   const std::unique_ptr<Encoders> encoders_;
   std::atomic<bool> cancelled_ = false;
@@ -215,6 +220,15 @@ tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::
               fmt::format("lane {}, epoch {}: this job has {} lanes and {} epochs; go on from a "
                           "checkpoint that was written with this job",
                           lane, place.epoch, lanes, epochs));
+}
+
+std::uint64_t count_taken(const Sources& sources, const Selection& selection, std::uint64_t limit) {
+  std::uint64_t taken = 0;
+  for (std::uint32_t s = 0; s < sources.size(); ++s) {
+    for (std::uint64_t r = 0; r < sources[s]->records() && taken < limit; ++r)
+      taken += selection.takes(s, r);
+  }
+  return taken;
 }
 
 Loss remainder_loss(std::string id, std::uint64_t tokens) {

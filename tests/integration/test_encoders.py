@@ -279,6 +279,30 @@ def test_a_hugging_face_tokenizer_encodes_texts_and_chats(tmp_path):
         assert line.end()[0] == 0
 
 
+EVALUATES = """
+import sys
+from packline import PackStream, close_all
+train = PackStream(sys.argv[1], dp_rank=0, layout="numpy")
+evaluation = PackStream(sys.argv[1], dp_rank=0, layout="numpy", split="eval")
+seen = [sorted(i for pack in evaluation for i in pack["sample_ids"]) for _ in range(2)]
+trained = sorted(i for pack in train for i in pack["sample_ids"])
+assert seen[0] == seen[1] and seen[0] and not set(seen[0]) & set(trained)
+print("samples", len(seen[0]) + len(trained))
+close_all([train, evaluation])
+"""
+
+
+def test_an_evaluation_beside_the_training_has_an_encoder_of_its_own(tmp_path):
+    write_records(tmp_path, records=300)
+    job = encoder_job(tmp_path, deliver={"dp_size": 1}, pack={"dp_size_multiple": 1}, eval={"fraction": 0.2})
+    with open(tmp_path / "out.txt", "w") as out:
+        done = run([PACKLINE, "run", job, "--", sys.executable, "-c", EVALUATES, job], stdout=out)
+    assert done.returncode == 0, done.stderr
+    counted = run([PACKLINE, "count", job, "--format", "json", "--set", "eval.fraction=0"])
+    samples = json.loads(counted.stdout)["epochs"][0]["samples"]
+    assert (tmp_path / "out.txt").read_text() == f"samples {samples}\n"
+
+
 def test_the_example(tmp_path):
     job = ROOT / "examples/encoder/job.yaml"
     done, summary = packline_run(job, "--set", f"encode.python={sys.executable}", "--set", f"state={tmp_path}/state",

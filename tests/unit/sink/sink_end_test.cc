@@ -89,6 +89,8 @@ TEST_CASE("Sink: where a trainer may rest between evaluations its absence ends n
   sink.on_notice(l.notice(1), at_ms(5000000));
   sink.tick(at_ms(5000001));
   CHECK_FALSE(sink.exit());
+  CHECK(sink.waits(at_ms(5000001)) ==  // nor is it a sign of trouble
+        std::vector<Wait>{{"the first Subscribe", "its trainer rank", 5000001, true}});
   sink.tick(at_ms(5700000));  // but that of the producers does
   REQUIRE(sink.exit());
   CHECK(sink.exit()->text.find("producer 0 has not been heard") != std::string::npos);
