@@ -1,6 +1,7 @@
 #include "lib/config/key_makers.h"
 
 // The member of Job that a key sets.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's name takes none
 #define MEMBER(member) [](auto& job, [[maybe_unused]] std::size_t i) -> auto& { return job.member; }
 
 namespace packline {
