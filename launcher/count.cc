@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/commands.h"
+#include "launcher/own_encoders.h"
 #include "launcher/summary.h"
 #include "lib/base/hex16.h"
 #include "lib/delivery/ledger_check.h"
@@ -181,7 +182,9 @@ int count_command(const ReportCommand& c) {
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   if (job.epochs == kContinuous)
     job.epochs = 1;  // every epoch has the same records in another order
-  const auto maker = open_job(job, [](const std::string& text) { log::info("{}", text); });
+  OwnEncoders encoders(c.job);
+  const auto maker =
+      open_job(job, [](const std::string& text) { log::info("{}", text); }, encoders.opener());
   if (!maker) return complain(maker.error());
   EpochCounter counter(job, **maker);
   Json epochs = Json::array();

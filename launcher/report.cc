@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "launcher/commands.h"
+#include "launcher/own_encoders.h"
 #include "launcher/report_page.h"
 #include "lib/delivery/ledger_check.h"
 #include "lib/telemetry/log.h"
@@ -49,7 +50,9 @@ int report_command(const PageCommand& c) {
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   if (Status ok = check_epoch_exists(job, c.epoch); !ok) return complain(ok.error());
-  const auto maker = open_job(job, [](const std::string& text) { log::info("{}", text); });
+  OwnEncoders encoders(c.job);
+  const auto maker =
+      open_job(job, [](const std::string& text) { log::info("{}", text); }, encoders.opener());
   if (!maker) return complain(maker.error());
   const Result<EpochCount> e = EpochCounter(job, **maker).count(c.epoch);
   if (!e) return complain(e.error());

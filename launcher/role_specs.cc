@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "launcher/encoder_command.h"
 #include "launcher/role_names.h"
 
 namespace packline {
@@ -19,8 +20,9 @@ std::string yaml_list(const std::vector<std::string>& items) {
 struct SplitLine {
   std::string prefix;             // of its roles' names
   std::vector<std::string> sets;  // --set arguments beyond the command's
-  std::size_t producers = 1;
+  std::vector<std::string> producers;
   std::uint32_t packers = 1;
+  std::uint32_t encoders = 1;  // where records are encoded in processes
 };
 
 SplitLine line_of(Split split, const std::vector<std::string>& producers,
@@ -29,7 +31,7 @@ SplitLine line_of(Split split, const std::vector<std::string>& producers,
   return {.prefix = "",
           .sets = {of_split + "producers=" + yaml_list(producers),
                    of_split + "sinks=" + yaml_list(sinks)},
-          .producers = producers.size()};
+          .producers = producers};
 }
 
 void add_roles(std::vector<ChildSpec>& out, const SplitLine& split, const Job& job,
@@ -47,8 +49,12 @@ void add_roles(std::vector<ChildSpec>& out, const SplitLine& split, const Job& j
     if (role == "sink") argv.insert(argv.end(), {"--progress-file", folder.progress_file(name)});
     out.push_back({.name = name, .argv = std::move(argv)});
   };
-  for (std::size_t i = 0; i < split.producers; ++i)
+  for (std::size_t i = 0; i < split.producers.size(); ++i)
     add("producer", i, {"--index", std::to_string(i)});
+  if (in_processes(job.encode.kind)) {
+    for (std::uint32_t i = 0; i < split.encoders; ++i)
+      out.push_back(encoder_spec(job, split.producers, i, command.job.log_format, split.prefix));
+  }
   for (std::uint32_t i = 0; i < split.packers; ++i) add("packer", i, {});
   for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r)
     add("sink", r, {"--dp-rank", std::to_string(r)});
@@ -67,6 +73,7 @@ std::vector<ChildSpec> role_specs(const Job& job, const RunCommand& command, con
   std::vector<ChildSpec> out;
   SplitLine own = line_of(job.split, line.producers, line.sinks);
   own.packers = command.packers;
+  own.encoders = job.encode.processes;
   add_roles(out, own, job, command, folder);
   if (!line.evaluates_beside()) return out;
   SplitLine eval = line_of(Split::kEval, line.eval_producers, line.eval_sinks);

@@ -10,8 +10,8 @@
 namespace packline {
 
 // How to start every role of a line: those of the job itself, then, where the line file names eval
-// sinks beside them, those that serve its eval split (`--set split=eval`): one producer, one packer
-// and a sink for each dp_rank.
+// sinks beside them, those that serve its eval split (`--set split=eval`): one producer, one
+// packer, one encoder process where the job has any, and a sink for each dp_rank.
 std::vector<ChildSpec> role_specs(const Job& job, const RunCommand& command, const LineFile& line,
                                   const RunFolder& folder);
 

@@ -30,6 +30,7 @@ void MakerThread::ask(const ReadRequest& request) {
     requests_.push_back(request);
   }
   asked_.notify_one();
+  maker_->wake();
 }
 
 void MakerThread::forget(const std::function<bool(std::uint64_t)>& wanted) {
@@ -51,39 +52,57 @@ std::uint64_t MakerThread::quarantine_unwritten() const {
 }
 
 // An exception, such as memory that ran out, would end the process without a word.
-MakerThread::Made MakerThread::serve(const ReadRequest& request) {
+std::optional<MakerThread::Made> MakerThread::serve(const ReadRequest& request) {
   try {
     std::vector<Loss> losses;
-    Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
-    if (!made.window) return made;
+    Result<std::optional<ClosedWindow>> window =
+        maker_->try_make(request.lane, request.place, losses);
+    if (!window) return Made{request.ticket, tl::unexpected<Error>(window.error()), std::nullopt};
+    if (!*window) return std::nullopt;
+    Made made{request.ticket, std::move(**window), std::nullopt};
     if (Status ok = quarantine_.write(*made.window, losses); !ok)
       made.quarantine_trouble = ok.error();
     return made;
   } catch (const std::exception& e) {
-    return {request.ticket,
-            fail(ExitCode::kBug,
-                 fmt::format("window {} of lane {}, epoch {}: making it failed: {}",
-                             request.place.index, request.lane, request.place.epoch, e.what())),
-            std::nullopt};
+    return Made{request.ticket,
+                fail(ExitCode::kBug,
+                     fmt::format("window {} of lane {}, epoch {}: making it failed: {}",
+                                 request.place.index, request.lane, request.place.epoch, e.what())),
+                std::nullopt};
   }
+}
+
+// Those that are asked for now, in order; waits until there is one.
+std::vector<ReadRequest> MakerThread::wait_for_requests() {
+  std::unique_lock lock(mutex_);
+  asked_.wait(lock, [this] { return stop_ || !requests_.empty(); });
+  if (stop_) return {};
+  return {requests_.begin(), requests_.end()};
+}
+
+// The first of them that can be made without waiting; a request whose records are still being
+// encoded holds up no other.
+std::optional<MakerThread::Made> MakerThread::serve_one(const std::vector<ReadRequest>& requests) {
+  for (const ReadRequest& request : requests)
+    if (std::optional<Made> made = serve(request)) return made;
+  return std::nullopt;
 }
 
 void MakerThread::work() {
   while (true) {
-    ReadRequest request;
-    {
-      std::unique_lock lock(mutex_);
-      asked_.wait(lock, [this] { return stop_ || !requests_.empty(); });
-      if (stop_) return;
-      request = requests_.front();
-      requests_.pop_front();
+    const std::vector<ReadRequest> requests = wait_for_requests();
+    if (requests.empty()) return;
+    std::optional<Made> made = serve_one(requests);
+    if (!made) {
+      maker_->wait();
+      continue;
     }
-    Made made = serve(request);
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return;
+      std::erase_if(requests_, [&](const ReadRequest& r) { return r.ticket == made->ticket; });
       unwritten_ = quarantine_.unwritten();
-      results_.push_back(std::move(made));
+      results_.push_back(std::move(*made));
     }
     made_();
   }

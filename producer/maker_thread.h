@@ -17,8 +17,9 @@
 namespace packline {
 
 // The thread in which windows are made, so that reading and encoding never hold up the loop that
-// answers reports. Requests are served in the order asked. Losses are in the quarantine file before
-// their window is given out.
+// answers reports. Requests are served in the order asked, but that one whose records are still
+// being encoded lets others pass. Losses are in the quarantine file before their window is given
+// out.
 //
 // ask(), forget() and take() are called from the loop; `made` is called from the thread, after each
 // window, to wake the loop.
@@ -37,14 +38,16 @@ class MakerThread {
   MakerThread& operator=(const MakerThread&) = delete;
 
   void ask(const ReadRequest& request);
-  // Drops requests that have not begun and are not wanted any more.
+  // Drops requests that are not wanted any more.
   void forget(const std::function<bool(std::uint64_t ticket)>& wanted);
   std::optional<Made> take();
   std::uint64_t quarantine_unwritten() const;
 
  private:
   void work();
-  Made serve(const ReadRequest& request);
+  std::vector<ReadRequest> wait_for_requests();
+  std::optional<Made> serve_one(const std::vector<ReadRequest>& requests);
+  std::optional<Made> serve(const ReadRequest& request);
 
   std::unique_ptr<WindowMaker> maker_;
   Quarantine quarantine_;  // used by the thread

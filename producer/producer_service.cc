@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/config/addresses.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
@@ -9,6 +11,13 @@
 
 namespace packline {
 namespace {
+
+std::string longest_wait(const std::vector<Wait>& waits) {
+  const auto longest = std::ranges::max_element(waits, {}, &Wait::since_ms);
+  if (longest == waits.end()) return "";
+  return fmt::format("{} from {}, since {}", longest->what, longest->whom,
+                     in_words_ms(longest->since_ms));
+}
 
 // A stream without end that has no pack would be waited for, for ever.
 Status check_there_are_records(const Job& job, const WindowMaker& maker) {
@@ -51,7 +60,9 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
   std::unique_ptr<ProducerService> s(new ProducerService(std::move(job), options));
   // The addresses first: a second producer with this index must not touch the first one's files.
   if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
-  auto maker = open_job(s->job_, [](const std::string& text) { log::info("{}", text); });
+  auto maker = open_job(
+      s->job_, [](const std::string& text) { log::info("{}", text); },
+      [&s](const Job& j) { return s->open_encoders(j); });
   if (!maker) return tl::unexpected(maker.error());
   if (Status ok = check_there_are_records(s->job_, **maker); !ok) return tl::unexpected(ok.error());
   s->start(std::move(*maker));
@@ -74,8 +85,23 @@ Status ProducerService::bind() {
   return status_.serve(http_address(base, job_.line.bind_any), options_.http_port_file);
 }
 
+Result<std::unique_ptr<Encoders>> ProducerService::open_encoders(const Job& job) {
+  if (!in_processes(job.encode.kind)) return open_encoders_here(job);
+  EncoderProcessesSettings settings;
+  settings.address =
+      bind_address(job.line.producers[options_.index], kEncodersPort, job.line.bind_any);
+  settings.encode = job.encode;
+  settings.session = session_;
+  settings.warn_after = job.deliver.times.warn_after;
+  auto processes = EncoderProcesses::open(context_, std::move(settings));
+  if (!processes) return tl::unexpected(processes.error());
+  encoders_ = *processes;
+  return EncoderProcesses::encoders(std::move(*processes));
+}
+
 void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   records_ = maker->records_in(0);
+  if (encoders_) encoders_->leave_waits_to_caller();
   ProducerSettings settings;
   settings.index = options_.index;
   settings.producers = static_cast<std::uint32_t>(job_.line.producers.size());
@@ -116,6 +142,7 @@ void ProducerService::turn(Instant t) {
   take_reports(t);
   take_windows(t);
   machine_->tick(t);
+  if (encoders_ && machine_->state() != ProducerState::kActive) encoders_->finish();
   maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
   for (const ReadRequest& r : machine_->take_reads(t)) maker_->ask(r);
   machine_->dispatch(t, [this](const Window& w) { return send(w); });
@@ -200,31 +227,48 @@ void ProducerService::take_trouble(std::uint64_t ticket, const Error& error, Ins
 
 void ProducerService::publish(Instant t) {
   publish_at_ = t + job_.deliver.times.report;
-  notices_->send(encode(machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t)));
+  Notice notice = machine_->notice(static_cast<std::uint32_t>(windows_->peers()), t);
+  if (encoders_) notice.encoding = longest_wait(encoders_->status().waits);
+  notices_->send(encode(notice));
   publish_status(t);
 }
 
 void ProducerService::publish_status(Instant t) {
   const auto packers = static_cast<std::uint32_t>(windows_->peers());
   const ProducerCounters& c = machine_->counters();
-  status_.publish(name_of(machine_->state()),
-                  {{"windows", machine_->held()},
-                   {"packers_connected", packers},
-                   {"records_an_epoch", records_}},
-                  machine_->waits(t, packers),
-                  {{"windows_closed", c.windows_closed},
-                   {"windows_sent", c.windows_sent},
-                   {"windows_sent_again", c.windows_sent_again},
-                   {"reports_stale", c.reports_stale},
-                   {"refused_other_job", c.refused_other_job},
-                   {"refused_other_dp_size", c.refused_other_dp_size},
-                   {"refused_bad", c.refused_bad},
-                   {"seeks", c.seeks},
-                   {"reads_dropped", c.reads_dropped},
-                   {"places_refused", c.places_refused},
-                   {"bad_messages", bad_.count()},
-                   {"quarantine_unwritten", maker_->quarantine_unwritten()}},
-                  t);
+  RoleStatus::Numbers holds = {{"windows", machine_->held()},
+                               {"packers_connected", packers},
+                               {"records_an_epoch", records_}};
+  RoleStatus::Numbers counters = {{"windows_closed", c.windows_closed},
+                                  {"windows_sent", c.windows_sent},
+                                  {"windows_sent_again", c.windows_sent_again},
+                                  {"reports_stale", c.reports_stale},
+                                  {"refused_other_job", c.refused_other_job},
+                                  {"refused_other_dp_size", c.refused_other_dp_size},
+                                  {"refused_bad", c.refused_bad},
+                                  {"seeks", c.seeks},
+                                  {"reads_dropped", c.reads_dropped},
+                                  {"places_refused", c.places_refused},
+                                  {"bad_messages", bad_.count()},
+                                  {"quarantine_unwritten", maker_->quarantine_unwritten()}};
+  std::vector<Wait> waits = machine_->waits(t, packers);
+  if (encoders_) add_encoders(holds, counters, waits);
+  status_.publish(name_of(machine_->state()), std::move(holds), waits, std::move(counters), t);
+}
+
+void ProducerService::add_encoders(RoleStatus::Numbers& holds, RoleStatus::Numbers& counters,
+                                   std::vector<Wait>& waits) const {
+  EncoderProcesses::State s = encoders_->status();
+  holds.emplace_back("encoders_connected", s.encoders);
+  const DispatchCounters& c = s.counters;
+  counters.insert(counters.end(), {{"batches_sent", c.batches_sent},
+                                   {"batches_sent_again", c.batches_sent_again},
+                                   {"encoders_lost", c.encoders_lost},
+                                   {"encoders_silent", c.encoders_silent},
+                                   {"encoders_refused", c.refused},
+                                   {"records_killed", c.records_killed},
+                                   {"bad_encoder_messages", s.bad_messages}});
+  for (Wait& wait : s.waits) waits.push_back(std::move(wait));
 }
 
 }  // namespace packline

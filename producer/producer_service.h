@@ -13,6 +13,7 @@
 #include "lib/base/result.h"
 #include "lib/config/job.h"
 #include "lib/delivery/role.h"
+#include "lib/encoders/encoder_processes.h"
 #include "lib/telemetry/log.h"
 #include "lib/transport/context.h"
 #include "lib/transport/loop.h"
@@ -42,6 +43,7 @@ class ProducerService {
  private:
   ProducerService(Job job, const ProducerOptions& options);
   Status bind();
+  Result<std::unique_ptr<Encoders>> open_encoders(const Job& job);
   void start(std::unique_ptr<WindowMaker> maker);
   void turn(Instant t);
   bool send(const Window& w);
@@ -51,6 +53,8 @@ class ProducerService {
   void take_trouble(std::uint64_t ticket, const Error& error, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);
+  void add_encoders(RoleStatus::Numbers& holds, RoleStatus::Numbers& counters,
+                    std::vector<Wait>& waits) const;
 
   // The window that no packer could take, ready to be sent.
   struct Blocked {
@@ -74,6 +78,7 @@ class ProducerService {
   BadMessages bad_{limit_};
   std::optional<Producer> machine_;
   std::optional<Blocked> blocked_;
+  std::shared_ptr<EncoderProcesses> encoders_;  // none where records are encoded in this process
   std::optional<MakerThread> maker_;
   std::optional<Exit> failed_;  // the data or the disk made going on impossible
   Instant publish_at_{};

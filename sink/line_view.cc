@@ -106,8 +106,12 @@ std::string LineView::about(const WindowKey& key, std::uint32_t lanes, Instant n
   if (lane->refused)
     return fmt::format("{} cannot make {}, for some rank wants it at a place of no such job: {}",
                        who, which, lane->refused->text);
-  if (lane->reading)
-    return fmt::format("{} has been making {} for {}", who, which, age(lane->reading_ms, old));
+  if (lane->reading) {
+    const std::string encoding =
+        n.encoding.empty() ? "" : fmt::format("; it waits for {}", n.encoding);
+    return fmt::format("{} has been making {} for {}{}", who, which, age(lane->reading_ms, old),
+                       encoding);
+  }
   return fmt::format("{} is about to make {}", who, which);
 }
 

@@ -23,7 +23,7 @@ constexpr int kDataPort = 0;         // a producer's windows, a sink's slices
 constexpr int kReportsPort = 1;      // of a producer
 constexpr int kSubscribersPort = 1;  // of a sink
 constexpr int kNoticesPort = 2;
-constexpr int kEncodersPort = 3;  // nobody binds it yet
+constexpr int kEncodersPort = 3;  // of a producer whose records go to encoder processes
 constexpr int kHttpPort = 4;
 constexpr int kPorts = 5;
 

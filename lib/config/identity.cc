@@ -88,6 +88,19 @@ void add_sources(Job& job, const std::vector<std::uint64_t>& contents) {
 }
 
 void add_encode(Job& job, const std::string& encoder) {
+  if (in_processes(job.encode.kind)) {
+    job.identity.emplace_back("encode.kind", value_of(job, "encode.kind"));
+    if (job.encode.kind == EncodeKind::kHf) {
+      for (const char* key : {"encode.add_bos", "encode.add_eos", "encode.train"})
+        job.identity.emplace_back(key, value_of(job, key));
+    } else {
+      job.identity.emplace_back("encode.function", shortened(job.encode.function));
+    }
+    if (!job.encode.version.empty())
+      job.identity.emplace_back("encode.version", shortened(job.encode.version));
+    job.identity.emplace_back("encoder", shortened(encoder));
+    return;
+  }
   std::vector<const char*> keys{"encode.kind", "encode.add_bos", "encode.add_eos"};
   const bool chat = std::ranges::any_of(
       job.sources, [](const SourceSettings& s) { return s.format == Format::kChat; });
@@ -127,7 +140,8 @@ const std::string* value_in(const Identity& identity, const std::string& key) {
 }  // namespace
 
 // Left out on purpose: epochs (only ends the stream), on_bad_record (a stop or none; the same
-// samples go on), encode.threads, deliver.* but the remainder, line.*, name and state.
+// samples go on), encode.threads, .processes and how they are run, deliver.* but the remainder,
+// line.*, name and state.
 void identify(Job& job, const std::vector<std::uint64_t>& source_contents,
               const std::string& encoder) {
   PL_CHECK_EQ(source_contents.size(), job.sources.size());

@@ -87,8 +87,18 @@ void resolve_paths(Job& job, Data data, Findings& findings) {
     findings.add("state", fmt::format("{} is no folder; name one, it is made when absent",
                                       shown(job.state)));
   }
+  if (!job.encode.path.empty() && findings.sound("encode.path"))
+    job.encode.path = absolute_path(job.folder, job.encode.path);
   if (job.encode.model.empty() || !findings.sound("encode.model")) return;
   job.encode.model = absolute_path(job.folder, job.encode.model);
+  if (job.encode.kind == EncodeKind::kHf && data == Data::kHere) {
+    const std::string file = job.encode.model + "/tokenizer.json";
+    if (const std::string why = why_unreadable(file); !why.empty()) {
+      findings.add("encode.model", fmt::format("{} {}; name the folder of a fast tokenizer, as "
+                                               "save_pretrained() writes it",
+                                               file, why));
+    }
+  }
   if (job.encode.kind != EncodeKind::kSentencePiece || data == Data::kElsewhere)
     return;  // not opened
   if (const std::string why = why_unreadable(job.encode.model); !why.empty()) {

@@ -1,6 +1,7 @@
 #include "lib/config/key_makers.h"
 
 // The member of Job that a key sets.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's name takes none
 #define MEMBER(member) [](auto& job, [[maybe_unused]] std::size_t i) -> auto& { return job.member; }
 
 namespace packline {
@@ -58,8 +59,10 @@ Keys source_keys() {
       choice("sources[].read_as", {"auto", "jsonl", "json", "lines", "files", "megatron"},
              MEMBER(sources[i].read_as),
              "auto: by the name. json: an array; lines, files: plain text; megatron: .idx, .bin."),
-      required(choice("sources[].format", {"text", "chat", "tokens"}, MEMBER(sources[i].format),
-                      "What a record is: one text, a chat of messages, or ready token ids.")),
+      required(choice("sources[].format", {"text", "chat", "tokens", "any"},
+                      MEMBER(sources[i].format),
+                      "What a record is: one text, a chat of messages, ready token ids; any: see "
+                      "encode.function.")),
       choice("sources[].record", {"document", "sequence"}, MEMBER(sources[i].record),
              "What one record of a Megatron pair is."),
       where(computed(number("sources[].weight", "", 1e-6, 1e6, MEMBER(sources[i].weight),
@@ -107,10 +110,12 @@ Keys order_keys() {
 
 Keys encode_keys() {
   return {
-      required(choice("encode.kind", {"tokens", "bytes", "sentencepiece"}, MEMBER(encode.kind),
+      required(choice("encode.kind", {"tokens", "bytes", "sentencepiece", "python", "hf"},
+                      MEMBER(encode.kind),
                       "What makes token ids of a record; tokens takes ready ids as they are.")),
       text("encode.model", 4096, MEMBER(encode.model),
-           "The model file, relative to the job file; needed for kind sentencepiece."),
+           "Relative to the job file: the model file of kind sentencepiece, the tokenizer's folder "
+           "of hf."),
       integer("encode.threads", "threads", 1, 256, MEMBER(encode.threads),
               "Worker threads of each producer; the stream does not depend on it."),
       boolean("encode.add_bos", MEMBER(encode.add_bos),
@@ -121,6 +126,20 @@ Keys encode_keys() {
              "Chat roles as plain text, or as the control pieces of the model's own."),
       choice("encode.train", {"assistant", "all"}, MEMBER(encode.train),
              "Which turns of a chat carry loss."),
+      text("encode.function", 256, MEMBER(encode.function),
+           "module:name of a Python function that makes samples of a record; for kind python."),
+      text("encode.version", 64, MEMBER(encode.version),
+           "Of the encoder, raised whenever it makes other samples: it is another stream then."),
+      text("encode.path", 4096, MEMBER(encode.path),
+           "Folder of the module, relative to the job file; else where Python looks."),
+      text("encode.python", 4096, MEMBER(encode.python),
+           "The Python that `packline run` starts encoder processes with; has packline installed."),
+      integer("encode.processes", "processes", 1, 1024, MEMBER(encode.processes),
+              "Encoder processes: those `packline run` starts, or about as many as you start."),
+      integer("encode.batch_records", "records", 1, 4096, MEMBER(encode.batch_records),
+              "Records that go to an encoder process together."),
+      seconds("encode.lease_s", 0.1, 86400, MEMBER(encode.lease),
+              "A process that works longer on a batch is ended, and the batch goes to another."),
   };
 }
 

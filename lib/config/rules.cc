@@ -68,11 +68,49 @@ void check_shuffle(const Job& job, Findings& findings) {
 }
 
 void check_model(const Job& job, Findings& findings) {
+  if (job.encode.kind == EncodeKind::kHf && findings.sound("encode.kind") &&
+      findings.sound("encode.model") && !findings.given("encode.model")) {
+    findings.add("encode.model",
+                 "is missing; encode.kind: hf needs the folder of a tokenizer, such as "
+                 "encode.model: ../models/my-model");
+  }
   if (job.encode.kind == EncodeKind::kSentencePiece && findings.sound("encode.kind") &&
       findings.sound("encode.model") && !findings.given("encode.model")) {
     findings.add("encode.model",
                  "is missing; encode.kind: sentencepiece needs a model file, such as encode.model: "
                  "tok.model");
+  }
+}
+
+bool is_module_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return false;
+  for (std::string_view part : {text.substr(0, colon), text.substr(colon + 1)}) {
+    if (part.empty() || part.front() == '.' || part.back() == '.') return false;
+    for (const char c : part) {
+      const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+                        (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+      if (!word) return false;
+    }
+  }
+  return true;
+}
+
+void check_function(const Job& job, Findings& findings) {
+  if (!findings.sound("encode.kind") || !findings.sound("encode.function")) return;
+  const bool wanted = job.encode.kind == EncodeKind::kPython;
+  if (!findings.given("encode.function")) {
+    if (wanted)
+      findings.add("encode.function",
+                   "is missing; encode.kind: python needs the function that makes samples of a "
+                   "record, such as encode.function: my_encoder:encode");
+    return;
+  }
+  if (!is_module_name(job.encode.function)) {
+    findings.add("encode.function",
+                 fmt::format("{} is no module:name, such as my_encoder:encode for the function "
+                             "encode of my_encoder.py",
+                             shown(job.encode.function)));
   }
 }
 
@@ -178,6 +216,7 @@ void check_rules(Job& job, Findings& findings) {
   check_shuffle(job, findings);
   check_sources(job, findings);
   check_model(job, findings);
+  check_function(job, findings);
   check_line(job, findings);
 }
 

@@ -62,7 +62,12 @@ void check_formats(const Job& job, Findings& findings) {
   const bool tokens = job.encode.kind == EncodeKind::kTokens;
   for (std::size_t i = 0; i < job.sources.size(); ++i) {
     const std::string key = source_key(i, "format");
-    if (!findings.sound(key) || (job.sources[i].format == Format::kTokens) == tokens) continue;
+    if (!findings.sound(key) || job.encode.kind == EncodeKind::kPython) continue;
+    if (job.sources[i].format == Format::kAny) {
+      findings.add(key, "format: any is for an encoder of your own, encode.kind: python");
+      continue;
+    }
+    if ((job.sources[i].format == Format::kTokens) == tokens) continue;
     findings.add(key, tokens
                           ? "encode.kind: tokens takes ready token ids only; set format: tokens, "
                             "or encode.kind: sentencepiece or bytes"

@@ -32,11 +32,12 @@ std::string_view name_of(ReadAs read_as) {
 }
 
 std::string_view name_of(Format format) {
-  constexpr std::array<std::string_view, 3> kNames = {"text", "chat", "tokens"};
+  constexpr std::array<std::string_view, 4> kNames = {"text", "chat", "tokens", "any"};
   return kNames[static_cast<std::size_t>(format)];
 }
 
 bool goes_with(ReadAs read_as, Format format) {
+  if (format == Format::kAny) return true;
   if (read_as == ReadAs::kLines || read_as == ReadAs::kFiles) return format == Format::kText;
   return read_as != ReadAs::kMegatron || format == Format::kTokens;
 }

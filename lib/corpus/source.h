@@ -12,7 +12,8 @@
 
 namespace packline {
 
-enum class Format : std::uint8_t { kText, kChat, kTokens };
+// kAny: whatever an encoder of the user's own takes.
+enum class Format : std::uint8_t { kText, kChat, kTokens, kAny };
 
 // How a source's files are read; kAuto: each by its name, see read_as_of().
 enum class ReadAs : std::uint8_t { kAuto, kJsonl, kJson, kLines, kFiles, kMegatron };

@@ -5,6 +5,12 @@
 namespace packline {
 
 Status compatible(const EncodeSettings& settings, Format format) {
+  if (settings.kind == EncodeKind::kPython) return {};
+  if (format == Format::kAny) {
+    return fail(ExitCode::kWrongJob,
+                "encode.kind: a source of format any is for an encoder of your own: set "
+                "encode.kind: python, or the source's format to text, chat or tokens");
+  }
   const bool ready = format == Format::kTokens;
   if (ready == (settings.kind == EncodeKind::kTokens)) return {};
   return fail(ExitCode::kWrongJob,
@@ -28,6 +34,10 @@ Result<std::unique_ptr<Encoder>> Encoder::make(const EncodeSettings& settings) {
       return make_bytes_encoder(settings);
     case EncodeKind::kSentencePiece:
       break;
+    case EncodeKind::kPython:
+    case EncodeKind::kHf:
+      return fail(ExitCode::kWrongJob,
+                  "encode.kind: python and hf need encoder processes, which `packline run` starts");
   }
   return make_sentencepiece_encoder(settings);
 }

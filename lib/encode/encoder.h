@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/instant.h"
 #include "lib/base/result.h"
 #include "lib/corpus/source.h"
 #include "lib/delivery/ledger.h"
@@ -29,11 +30,16 @@ struct Encoded {
   std::string text;  // the cause, one sentence, when lost
 };
 
-enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece };
+enum class EncodeKind : std::uint8_t { kTokens, kBytes, kSentencePiece, kPython, kHf };
+
+// Whether records of this kind of encoder go to processes of their own (lib/encoders).
+constexpr bool in_processes(EncodeKind kind) {
+  return kind == EncodeKind::kPython || kind == EncodeKind::kHf;
+}
 
 struct EncodeSettings {
   EncodeKind kind = EncodeKind::kBytes;
-  std::string model = {};  // sentencepiece: the model file, absolute
+  std::string model = {};  // sentencepiece: the model file; hf: the tokenizer's folder; absolute
   std::uint32_t threads = 1;
   bool add_bos = false;
   bool add_eos = true;
@@ -41,6 +47,15 @@ struct EncodeSettings {
   enum class Roles : std::uint8_t { kText, kModel } roles = Roles::kText;
   // Which turns carry loss.
   enum class Train : std::uint8_t { kAssistant, kAll } train = Train::kAssistant;
+
+  // Of the kinds that are in_processes().
+  std::string function = {};  // "module:name"
+  std::string version = {};   // of the function, as its author counts
+  std::string path = {};      // folder of the module, absolute; "" = where Python looks
+  std::string python = "python3";
+  std::uint32_t processes = 1;
+  std::uint32_t batch_records = 32;
+  Duration lease = std::chrono::seconds(60);  // of a batch
 };
 
 // The tokens that `bytes` adds to the 256 byte values.
@@ -50,6 +65,14 @@ constexpr std::int32_t kBytesEos = 257;
 // Whether records of this format can go to this encoder: `tokens` takes ready tokens and nothing
 // else, the others take text and chat. The sentence says which of the two to change.
 Status compatible(const EncodeSettings& settings, Format format);
+
+// What an encoder process must be, in one line: "python my_encoder:encode version=2".
+// trainer/packline/encode says the same of itself. Of kind hf it has the sizes of the tokenizer's
+// files.
+std::string process_identity(const EncodeSettings& settings);
+// The same for the job's fingerprint: of kind hf with a hash of the files' content. Error
+// (kWrongJob): they cannot be read.
+Result<std::string> process_fingerprint(const EncodeSettings& settings);
 
 // Turns records into samples. Stateless between records; encode() may be called from several
 // threads at once. This is also what an encoder process offers over the wire.

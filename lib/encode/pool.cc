@@ -10,20 +10,27 @@
 
 namespace packline {
 
-struct EncodePool::Job {
-  Group group;
-  std::vector<Encoded> results;
-  bool done = false;  // guarded by mutex_; results belong to the owner from then on
-};
+std::uint64_t EncodePool::submit(Group group) {
+  PL_CHECK(!full());
+  ++outstanding_;
+  begin(++last_, std::move(group));
+  return last_;
+}
 
-EncodePool::EncodePool(const Encoder& encoder, unsigned threads, std::size_t limit)
-    : encoder_(encoder), limit_(limit > 0 ? limit : 2 * std::size_t{threads} + 1) {
+Result<std::optional<EncodePool::Done>> EncodePool::take() {
+  Result<std::optional<Done>> done = finished();
+  if (done && *done) --outstanding_;
+  return done;
+}
+
+ThreadPool::ThreadPool(const Encoder& encoder, unsigned threads, std::size_t limit)
+    : encoder_(encoder), limit_(limit > 0 ? limit : groups_max(threads)) {
   PL_CHECK(threads >= 1);
   threads_.reserve(threads);
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-EncodePool::~EncodePool() {
+ThreadPool::~ThreadPool() {
   {
     const std::lock_guard guard(mutex_);
     stop_ = true;
@@ -32,30 +39,39 @@ EncodePool::~EncodePool() {
   for (std::thread& t : threads_) t.join();
 }
 
-void EncodePool::submit(Group group) {
-  PL_CHECK(!full());
-  auto job = std::make_shared<Job>();
-  job->group = std::move(group);
-  jobs_.push_back(job);
+void ThreadPool::begin(std::uint64_t number, Group group) {
   {
     const std::lock_guard guard(mutex_);
-    todo_.push_back(std::move(job));
+    todo_.push_back({number, std::move(group)});
   }
   todo_changed_.notify_one();
 }
 
-std::vector<Encoded> EncodePool::take() {
-  PL_CHECK(!jobs_.empty());
-  const std::shared_ptr<Job> job = std::move(jobs_.front());
-  jobs_.pop_front();
+Result<std::optional<EncodePool::Done>> ThreadPool::finished() {
+  const std::lock_guard guard(mutex_);
+  if (done_.empty()) return std::nullopt;
+  std::optional<Done> done(std::move(done_.front()));
+  done_.pop_front();
+  return done;
+}
+
+void ThreadPool::wait() {
   std::unique_lock lock(mutex_);
-  job_done_.wait(lock, [&job] { return job->done; });
-  return std::move(job->results);
+  done_changed_.wait(lock, [this] { return woken_ || !done_.empty(); });
+  woken_ = false;
+}
+
+void ThreadPool::wake() {
+  {
+    const std::lock_guard guard(mutex_);
+    woken_ = true;
+  }
+  done_changed_.notify_one();
 }
 
 // An encoder is the place for other people's code, and memory ends anywhere: what it throws costs
 // this record, not the process. The outcome may not be the same elsewhere, but it is counted.
-Encoded EncodePool::encode(PoolRecord& r) const {
+Encoded ThreadPool::encode(PoolRecord& r) const {
   try {
     return encoder_.encode({r.bytes, r.source, std::move(r.id), r.seed, r.form});
   } catch (const std::exception& e) {
@@ -63,9 +79,9 @@ Encoded EncodePool::encode(PoolRecord& r) const {
   }
 }
 
-void EncodePool::work() {
+void ThreadPool::work() {
   for (;;) {
-    std::shared_ptr<Job> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       todo_changed_.wait(lock, [this] { return stop_ || !todo_.empty(); });
@@ -73,15 +89,38 @@ void EncodePool::work() {
       job = std::move(todo_.front());
       todo_.pop_front();
     }
-    job->results.reserve(job->group.size());
-    for (PoolRecord& r : job->group) job->results.push_back(encode(r));
-    job->group = Group();
+    Done done{job.number, {}};
+    done.records.reserve(job.group.size());
+    for (PoolRecord& r : job.group) done.records.push_back(encode(r));
+    job.group = Group();
     {
       const std::lock_guard guard(mutex_);
-      job->done = true;
+      done_.push_back(std::move(done));
     }
-    job_done_.notify_one();
+    done_changed_.notify_one();
   }
+}
+
+namespace {
+
+class Here final : public Encoders {
+ public:
+  Here(std::unique_ptr<Encoder> encoder, std::uint32_t threads)
+      : encoder_(std::move(encoder)), threads_(threads) {}
+  std::string identity() const override { return encoder_->identity(); }
+  std::unique_ptr<EncodePool> open_pool() override {
+    return std::make_unique<ThreadPool>(*encoder_, threads_);
+  }
+
+ private:
+  const std::unique_ptr<Encoder> encoder_;
+  const std::uint32_t threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Encoders> encoders_here(std::unique_ptr<Encoder> encoder, std::uint32_t threads) {
+  return std::make_unique<Here>(std::move(encoder), threads);
 }
 
 }  // namespace packline

@@ -49,7 +49,7 @@ struct Wanted {
 
 class GlobalMaker final : public WindowMaker {
  public:
-  GlobalMaker(const Job& job, Sources sources, std::unique_ptr<Encoder> encoder,
+  GlobalMaker(const Job& job, Sources sources, std::unique_ptr<Encoders> encoders,
               SampleLengths lengths)
       : seed_(job.seed),
         epochs_(job.epochs),
@@ -59,14 +59,19 @@ class GlobalMaker final : public WindowMaker {
         policy_(job),
         selection_(job.selection()),
         sources_(std::move(sources)),
-        encoder_(std::move(encoder)),
+        encoders_(std::move(encoders)),
         lengths_(std::move(lengths)),
         prepared_(job.lanes),
-        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes) {}
+        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes) {}
 
-  Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
-                            std::vector<Loss>& losses) override;
-  void cancel() override { cancelled_ = true; }
+  Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
+                                               std::vector<Loss>& losses) override;
+  void wait() override { reading_.wait(); }
+  void wake() override { reading_.wake(); }
+  void cancel() override {
+    cancelled_ = true;
+    reading_.wake();
+  }
   std::uint64_t records_taken(std::uint64_t limit) const override {
     return count_taken(sources_, selection_, limit);
   }
@@ -82,6 +87,7 @@ class GlobalMaker final : public WindowMaker {
     bool ready = false;
     std::uint64_t epoch = 0, index = 0;
     Wanted wanted;
+    std::vector<JudgedRecord> records;  // those of wanted.places that were read, in that order
   };
 
   std::uint64_t plan_epoch(std::uint64_t epoch) const {
@@ -95,9 +101,10 @@ class GlobalMaker final : public WindowMaker {
   bool counted_with(const Planned& p, const EpochSamples::Sample& s) const;
   bool is_lost(const Planned& p, std::uint64_t number) const;
   void prepare(std::uint32_t lane, std::uint64_t epoch, std::uint64_t index);
+  Result<bool> read_prepared(const Planned& p, std::uint32_t lane);
   Result<ClosedWindow> make_prepared(Planned& p, std::uint32_t lane, const Place& place,
                                      std::vector<Loss>& losses);
-  Result<JudgedRecord> next_record(const Planned& p, std::uint32_t lane);
+  Result<JudgedRecord> judged(const Planned& p, EncodedRecord record) const;
   void count(const Planned& p, const JudgedRecord& record, ClosedWindow& window,
              std::vector<Loss>& losses) const;
 
@@ -108,7 +115,7 @@ class GlobalMaker final : public WindowMaker {
   const RecordPolicy policy_;
   const Selection selection_;
   const Sources sources_;
-  const std::unique_ptr<Encoder> encoder_;
+  const std::unique_ptr<Encoders> encoders_;
   const SampleLengths lengths_;
   std::atomic<bool> cancelled_ = false;
   std::vector<Planned> planned_;    // at most two: lanes are in two epochs at a time
@@ -127,7 +134,7 @@ EpochOrder GlobalMaker::new_order(std::uint64_t epoch) const {
   for (const auto& source : sources_) {
     shares.push_back({source->records(), source->settings().weight, source->settings().repeat});
   }
-  return {std::move(shares), shuffle_, seed_, plan_epoch(epoch)};
+  return {shares, shuffle_, seed_, plan_epoch(epoch)};
 }
 
 Planned& GlobalMaker::planned_for(std::uint64_t epoch) {
@@ -237,21 +244,19 @@ Wanted GlobalMaker::wanted_for(Planned& p, std::uint64_t epoch, std::uint64_t wi
 void GlobalMaker::prepare(std::uint32_t lane, std::uint64_t epoch, std::uint64_t index) {
   Planned& p = planned_for(epoch);
   Prepared& next = prepared_[lane];
-  next = {true, epoch, index, wanted_for(p, epoch, index * lanes_ + lane)};
+  next = {true, epoch, index, wanted_for(p, epoch, index * lanes_ + lane), {}};
   reading_.read_places(lane, p.samples->order(), 0, next.wanted.places);
 }
 
-// The lane's next record as the job's policies make it; that must be what the plan was made of.
-Result<JudgedRecord> GlobalMaker::next_record(const Planned& p, std::uint32_t lane) {
-  Result<EncodedRecord> record = reading_.next(lane);
-  if (!record) return tl::unexpected<Error>(record.error());
-  RecordPlace at{record->number, {}, {}};
-  const Source& source = *sources_[record->ref.source];
-  if (worth_a_word(policy_, record->encoded)) {
-    at.id = record_id(record->ref);
-    at.where = source.where(record->ref.record);
+// A record as the job's policies make it; that must be what the plan was made of.
+Result<JudgedRecord> GlobalMaker::judged(const Planned& p, EncodedRecord record) const {
+  RecordPlace at{record.number, {}, {}};
+  const Source& source = *sources_[record.ref.source];
+  if (worth_a_word(policy_, record.encoded)) {
+    at.id = record_id(record.ref);
+    at.where = source.where(record.ref.record);
   }
-  Result<JudgedRecord> judged = judge(policy_, at, std::move(record->encoded));
+  Result<JudgedRecord> judged = judge(policy_, at, std::move(record.encoded));
   if (!judged) return judged;
   const auto now = SampleLengths::lengths_of(judged->samples, judged->packable);
   const auto was = p.samples->at_place(judged->number);
@@ -263,7 +268,7 @@ Result<JudgedRecord> GlobalMaker::next_record(const Planned& p, std::uint32_t la
   return fail(ExitCode::kDataRefused,
               fmt::format("{}: the record does not give the samples that were planned: an encoder "
                           "must make the same of a record each time, else set pack.plan: streaming",
-                          source.where(record->ref.record)));
+                          source.where(record.ref.record)));
 }
 
 // The record's ledger, and the samples of it that the remainder's policy drops.
@@ -292,10 +297,29 @@ void GlobalMaker::count(const Planned& p, const JudgedRecord& record, ClosedWind
   }
 }
 
+// False: the next of the records is still being encoded.
+Result<bool> GlobalMaker::read_prepared(const Planned& p, std::uint32_t lane) {
+  Prepared& prepared = prepared_[lane];
+  const std::vector<std::uint64_t>& places = prepared.wanted.places;
+  while (prepared.records.size() < places.size()) {
+    if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
+    reading_.fill(lane, UINT64_MAX, true);
+    Result<std::optional<EncodedRecord>> record = reading_.try_next(lane);
+    if (!record) return tl::unexpected<Error>(record.error());
+    if (!*record) return false;
+    Result<JudgedRecord> now = judged(p, std::move(**record));
+    if (!now) return tl::unexpected<Error>(now.error());
+    PL_CHECK_EQ(now->number, places[prepared.records.size()]);
+    prepared.records.push_back(std::move(*now));
+  }
+  return true;
+}
+
 Result<ClosedWindow> GlobalMaker::make_prepared(Planned& p, std::uint32_t lane, const Place& place,
                                                 std::vector<Loss>& losses) {
   const Wanted wanted = std::move(prepared_[lane].wanted);
-  prepared_[lane].ready = false;
+  std::vector<JudgedRecord> read = std::move(prepared_[lane].records);
+  prepared_[lane] = {};
   ClosedWindow window;
   window.key = {lane, place.epoch, place.index};
   window.before = place.position;
@@ -306,15 +330,9 @@ Result<ClosedWindow> GlobalMaker::make_prepared(Planned& p, std::uint32_t lane, 
   window.packs = wanted.packs;
 
   std::unordered_map<std::uint64_t, Samples> records;
-  for (std::size_t i = 0; i < wanted.places.size(); ++i) {
-    if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
-    reading_.fill(lane, UINT64_MAX, true);
-    Result<JudgedRecord> record = next_record(p, lane);
-    if (!record) return tl::unexpected<Error>(record.error());
-    PL_CHECK_EQ(record->number, wanted.places[i]);
-    if (std::ranges::binary_search(wanted.counted, record->number))
-      count(p, *record, window, losses);
-    records.emplace(record->number, std::move(record->samples));
+  for (JudgedRecord& record : read) {
+    if (std::ranges::binary_search(wanted.counted, record.number)) count(p, record, window, losses);
+    records.emplace(record.number, std::move(record.samples));
   }
   std::vector<Samples> parts;
   parts.reserve(wanted.samples.size());
@@ -333,8 +351,8 @@ Result<ClosedWindow> GlobalMaker::make_prepared(Planned& p, std::uint32_t lane, 
   return window;
 }
 
-Result<ClosedWindow> GlobalMaker::make(std::uint32_t lane, const Place& place,
-                                       std::vector<Loss>& losses) {
+Result<std::optional<ClosedWindow>> GlobalMaker::try_make(std::uint32_t lane, const Place& place,
+                                                          std::vector<Loss>& losses) {
   if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
   if (lane >= lanes_ || place.epoch >= epochs_) return no_such_lane(lane, place, lanes_, epochs_);
   Planned& p = planned_for(place.epoch);
@@ -343,27 +361,31 @@ Result<ClosedWindow> GlobalMaker::make(std::uint32_t lane, const Place& place,
   if (!ready.ready || ready.epoch != place.epoch || ready.index != place.index)
     prepare(lane, place.epoch, place.index);
   const std::size_t known = losses.size();
-  Result<ClosedWindow> window = make_prepared(p, lane, place, losses);
+  const Result<bool> whole = read_prepared(p, lane);
+  if (whole && !*whole) return std::nullopt;
+  Result<ClosedWindow> window =
+      whole ? make_prepared(p, lane, place, losses) : tl::unexpected<Error>(whole.error());
   if (!window) {
     losses.resize(known);
+    prepared_[lane] = {};
     reading_.stop(lane);
-    return window;
+    return tl::unexpected<Error>(window.error());
   }
   if (!window->last) {
     prepare(lane, place.epoch, place.index + 1);
     reading_.fill(lane, UINT64_MAX, false);
   }
-  return window;
+  return std::optional<ClosedWindow>(std::move(*window));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<WindowMaker>> make_global_maker(const Job& job, Sources sources,
-                                                       std::unique_ptr<Encoder> encoder,
+                                                       std::unique_ptr<Encoders> encoders,
                                                        const Say& say) {
-  Result<SampleLengths> lengths = SampleLengths::open(job, sources, *encoder, say);
+  Result<SampleLengths> lengths = SampleLengths::open(job, sources, *encoders, say);
   if (!lengths) return tl::unexpected<Error>(lengths.error());
-  return std::make_unique<GlobalMaker>(job, std::move(sources), std::move(encoder),
+  return std::make_unique<GlobalMaker>(job, std::move(sources), std::move(encoders),
                                        std::move(*lengths));
 }
 

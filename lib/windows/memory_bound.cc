@@ -71,10 +71,13 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
   const double window = window_tokens(job);
   const double candidates = static_cast<double>(tokens_wanted(pack)) + pack.capacity;
   const double a_token = std::max(sizes.raw, sizes.loose);
-  const double group =
-      std::min(2 * static_cast<double>(ReadAhead::kGroupRecords) / sizes.samples * a_token,
-               static_cast<double>(ReadAhead::kGroupBytes) * a_token / sizes.raw);
-  const double groups = 2 * static_cast<double>(ReadAhead::groups_max(job.encode.threads));
+  const bool processes = in_processes(job.encode.kind);
+  const double records = processes ? job.encode.batch_records : ThreadPool::kGroupRecords;
+  const double group = std::min(2 * records / sizes.samples * a_token,
+                                static_cast<double>(ReadAhead::kGroupBytes) * a_token / sizes.raw);
+  const double groups =
+      2 * static_cast<double>(processes ? process_groups_max(job.encode.processes)
+                                        : ThreadPool::groups_max(job.encode.threads));
   const double planning = kPlanToken * pack.capacity + kPlanSample * candidates * sizes.samples;
   const double held = lanes * job.deliver.window_credit * window * sizes.packed +
                       lanes * (candidates - window) * sizes.loose + window * sizes.loose +

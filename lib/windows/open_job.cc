@@ -13,14 +13,14 @@ namespace {
 // What a job reads from.
 struct Opened {
   Sources sources;
-  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<Encoders> encoders;
 };
 
-Result<Opened> open_parts(const Job& job, const Say& say) {
+Result<Opened> open_parts(const Job& job, const Say& say, const OpenEncoders& open_encoders) {
   Opened opened;
-  Result<std::unique_ptr<Encoder>> encoder = Encoder::make(job.encode);
-  if (!encoder) return tl::unexpected<Error>(encoder.error());
-  opened.encoder = std::move(*encoder);
+  Result<std::unique_ptr<Encoders>> encoders = open_encoders(job);
+  if (!encoders) return tl::unexpected<Error>(encoders.error());
+  opened.encoders = std::move(*encoders);
   // A global plan reads records in any order, whatever order they were planned in.
   const ShuffleSettings reading =
       job.pack.plan == PlanKind::kGlobal ? ShuffleSettings{} : job.shuffle;
@@ -38,13 +38,13 @@ Result<Opened> open_parts(const Job& job, const Say& say) {
 void identify_from(Job& job, const Opened& opened) {
   std::vector<std::uint64_t> contents;
   for (const auto& source : opened.sources) contents.push_back(source->content_hash());
-  identify(job, contents, opened.encoder->identity());
+  identify(job, contents, opened.encoders->identity());
 }
 
 Result<std::unique_ptr<WindowMaker>> maker_of(const Job& job, Opened opened, const Say& say) {
   if (job.pack.plan == PlanKind::kGlobal)
-    return make_global_maker(job, std::move(opened.sources), std::move(opened.encoder), say);
-  return WindowMaker::over(job, std::move(opened.sources), std::move(opened.encoder));
+    return make_global_maker(job, std::move(opened.sources), std::move(opened.encoders), say);
+  return WindowMaker::over(job, std::move(opened.sources), std::move(opened.encoders));
 }
 
 }  // namespace
@@ -54,8 +54,15 @@ Result<std::unique_ptr<WindowMaker>> WindowMaker::open(const Job& job, const Say
   return open_job(same, say);
 }
 
-Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say) {
-  Result<Opened> opened = open_parts(job, say);
+Result<std::unique_ptr<Encoders>> open_encoders_here(const Job& job) {
+  Result<std::unique_ptr<Encoder>> encoder = Encoder::make(job.encode);
+  if (!encoder) return tl::unexpected<Error>(encoder.error());
+  return encoders_here(std::move(*encoder), job.encode.threads);
+}
+
+Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say,
+                                              const OpenEncoders& encoders) {
+  Result<Opened> opened = open_parts(job, say, encoders);
   if (!opened) return tl::unexpected<Error>(opened.error());
   identify_from(job, *opened);
   auto maker = maker_of(job, std::move(*opened), say);

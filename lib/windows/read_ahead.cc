@@ -8,14 +8,14 @@
 
 namespace packline {
 
-ReadAhead::ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
-                     std::uint64_t seed, std::uint32_t lanes, Selection selection)
+ReadAhead::ReadAhead(const Sources& sources, std::unique_ptr<EncodePool> pool, std::uint64_t seed,
+                     std::uint32_t lanes, Selection selection)
     : sources_(sources),
       seed_(seed),
       lane_count_(lanes),
       selection_(selection),
       lanes_(lanes),
-      pool_(encoder, threads, groups_max(threads)) {}
+      pool_(std::move(pool)) {}
 
 void ReadAhead::restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order,
                         std::uint64_t epoch, const std::vector<std::uint64_t>& first,
@@ -42,12 +42,12 @@ void ReadAhead::read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder
 
 void ReadAhead::stop(std::uint32_t lane) {
   Lane& l = lanes_[lane];
-  for (const PutBy& group : l.put_by) {
-    for (std::size_t i = group.next; i < group.items.size(); ++i) {
+  for (const Group& group : l.groups) {
+    if (!group.back) continue;
+    --groups_put_by_;
+    for (std::size_t i = group.next; i < group.items.size(); ++i)
       bytes_put_by_ -= group.items[i].bytes;
-    }
   }
-  groups_put_by_ -= l.put_by.size();
   const std::uint64_t generation = l.generation + 1;
   l = Lane{};
   l.generation = generation;
@@ -59,15 +59,18 @@ bool ReadAhead::unread(const Lane& lane) const {
 
 bool ReadAhead::more(std::uint32_t lane) const {
   const Lane& l = lanes_[lane];
-  return !l.put_by.empty() || l.groups_out > 0 || unread(l);
+  return !l.groups.empty() || unread(l);
 }
 
 // Others than the urgent lane count what was put by as well, so that what nobody asks for cannot
 // pile up.
-bool ReadAhead::room(bool urgent) const {
-  if (pool_.full()) return false;
-  if (urgent) return bytes_in_pool_ < kAheadBytes;
-  return in_pool_.size() + groups_put_by_ < pool_.limit() &&
+bool ReadAhead::room(const Lane& lane, bool urgent) const {
+  if (pool_->full()) return false;
+  // What is put by behind a group that takes its time counts here too.
+  if (urgent)
+    return bytes_in_pool_ < kAheadBytes && lane.bytes_ahead < 2 * kAheadBytes &&
+           lane.groups.size() < 2 * pool_->limit();
+  return in_pool_.size() + groups_put_by_ < pool_->limit() &&
          bytes_in_pool_ + bytes_put_by_ < kAheadBytes;
 }
 
@@ -90,10 +93,8 @@ Result<PoolRecord> ReadAhead::read(const Lane& lane, const Item& item) {
 void ReadAhead::submit_group(std::uint32_t lane) {
   Lane& l = lanes_[lane];
   Group group;
-  group.lane = lane;
-  group.generation = l.generation;
   EncodePool::Group records;
-  while (unread(l) && !l.unreadable && records.size() < kGroupRecords &&
+  while (unread(l) && !l.unreadable && records.size() < pool_->group_records() &&
          group.items.size() < kGroupItems && group.bytes < kGroupBytes) {
     Item item;
     item.number = l.first.empty() ? l.head : l.first.front();
@@ -117,55 +118,77 @@ void ReadAhead::submit_group(std::uint32_t lane) {
     }
   }
   if (group.items.empty()) return;
-  ++l.groups_out;
   l.bytes_ahead += group.bytes;
   bytes_in_pool_ += group.bytes;
-  in_pool_.push_back(std::move(group));
-  pool_.submit(std::move(records));
+  const std::uint64_t number = pool_->submit(std::move(records));
+  in_pool_.emplace(number,
+                   InPool{lane, l.generation, group.bytes, l.groups_gone + l.groups.size()});
+  l.groups.push_back(std::move(group));
 }
 
-// The oldest group of the pool goes to its lane, or away when the lane was restarted since.
-void ReadAhead::take_group() {
-  std::vector<Encoded> encoded = pool_.take();
-  Group group = std::move(in_pool_.front());
-  in_pool_.pop_front();
-  bytes_in_pool_ -= group.bytes;
-  bytes_back_ += group.bytes;
-  for (const Encoded& e : encoded) tokens_back_ += e.samples.tokens();
+// A group goes to its place in its lane, or away when the lane was restarted since.
+void ReadAhead::put_by(EncodePool::Done done) {
+  const auto at = in_pool_.find(done.group);
+  PL_CHECK(at != in_pool_.end());
+  const InPool was = at->second;
+  in_pool_.erase(at);
+  bytes_in_pool_ -= was.bytes;
+  bytes_back_ += was.bytes;
+  for (const Encoded& e : done.records) tokens_back_ += e.samples.tokens();
   if (bytes_back_ > 0) {
     tokens_a_byte_ = static_cast<double>(tokens_back_) / static_cast<double>(bytes_back_);
   }
-  Lane& l = lanes_[group.lane];
-  if (group.generation != l.generation) return;
-  --l.groups_out;
+  Lane& l = lanes_[was.lane];
+  if (was.generation != l.generation) return;
+  Group& group = l.groups[was.place - l.groups_gone];
+  group.back = true;
+  group.encoded = std::move(done.records);
   bytes_put_by_ += group.bytes;
   ++groups_put_by_;
-  l.put_by.push_back({std::move(group.items), std::move(encoded), 0, 0});
 }
 
-Result<EncodedRecord> ReadAhead::next(std::uint32_t lane) {
+Status ReadAhead::take_groups() {
+  for (;;) {
+    Result<std::optional<EncodePool::Done>> done = pool_->take();
+    if (!done) return tl::unexpected<Error>(done.error());
+    if (!*done) return {};
+    put_by(std::move(**done));
+  }
+}
+
+Result<std::optional<EncodedRecord>> ReadAhead::try_next(std::uint32_t lane) {
   PL_CHECK(more(lane));
   Lane& l = lanes_[lane];
-  while (l.put_by.empty()) {
-    if (l.groups_out == 0) {
-      if (l.unreadable) return tl::unexpected<Error>(*l.unreadable);
-      while (pool_.full()) take_group();
-      submit_group(lane);
-      continue;
-    }
-    take_group();
+  if (l.groups.empty() || !l.groups.front().back) {
+    if (Status ok = take_groups(); !ok) return tl::unexpected<Error>(ok.error());
   }
-  PutBy& group = l.put_by.front();
+  if (l.groups.empty()) {
+    if (!l.unreadable && !pool_->full()) submit_group(lane);
+    if (l.groups.empty() && l.unreadable) return tl::unexpected<Error>(*l.unreadable);
+    return std::nullopt;
+  }
+  Group& group = l.groups.front();
+  if (!group.back) return std::nullopt;
   const Item& item = group.items[group.next];
-  EncodedRecord record{item.number, item.ref, item.passed_over, {}};
-  if (!item.passed_over) record.encoded = std::move(group.encoded[group.next_encoded++]);
+  std::optional<EncodedRecord> record({item.number, item.ref, item.passed_over, {}});
+  if (!item.passed_over) record->encoded = std::move(group.encoded[group.next_encoded++]);
   l.bytes_ahead -= item.bytes;
   bytes_put_by_ -= item.bytes;
   if (++group.next == group.items.size()) {
-    l.put_by.pop_front();
+    l.groups.pop_front();
+    ++l.groups_gone;
     --groups_put_by_;
   }
   return record;
+}
+
+Result<EncodedRecord> ReadAhead::next(std::uint32_t lane) {
+  for (;;) {
+    Result<std::optional<EncodedRecord>> record = try_next(lane);
+    if (!record) return tl::unexpected<Error>(record.error());
+    if (*record) return std::move(**record);
+    wait();
+  }
 }
 
 void ReadAhead::fill(std::uint32_t lane, std::uint64_t tokens, bool urgent) {
@@ -173,7 +196,7 @@ void ReadAhead::fill(std::uint32_t lane, std::uint64_t tokens, bool urgent) {
   const auto enough = [&] {
     return static_cast<double>(l.bytes_ahead) * tokens_a_byte_ >= static_cast<double>(tokens);
   };
-  while (unread(l) && !l.unreadable && room(urgent) && !enough()) submit_group(lane);
+  while (unread(l) && !l.unreadable && room(l, urgent) && !enough()) submit_group(lane);
 }
 
 }  // namespace packline

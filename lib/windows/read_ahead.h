@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,26 +26,21 @@ struct EncodedRecord {
   Encoded encoded;
 };
 
-// Reads the records of lanes and has them encoded, ahead of whoever takes them: group by group (64
-// records or 1 MiB), through one EncodePool, for each lane in the order asked. What comes back for
-// another lane than the one asked for is put by for it. One thread at a time.
+// Reads the records of lanes and has them encoded, ahead of whoever takes them: group by group (as
+// many records as the pool likes, or 1 MiB), through one EncodePool, for each lane in the order
+// asked. What comes back early, of this lane or another, is put by. One thread at a time.
 //
 // Bounds: the pool's limit of groups, and kAheadBytes of records, in the pool; the same once more
 // for what is put by for other lanes, and of each lane what it was read too far. A single record
 // may be larger than that; then it is alone.
 class ReadAhead {
  public:
-  static constexpr std::size_t kGroupRecords = 64;
   static constexpr std::size_t kGroupItems = 4096;  // with those that are passed over
   static constexpr std::size_t kGroupBytes = 1U << 20U;
   static constexpr std::uint64_t kAheadBytes = 16U << 20U;
-  // Groups in the pool: enough that workers have work while the owner closes a window.
-  static std::size_t groups_max(std::uint32_t threads) { return 8 + 4 * std::size_t{threads}; }
-
-  // `sources` and `encoder` must outlive it. Records that `selection` does not take are given
-  // without being read.
-  ReadAhead(const Sources& sources, const Encoder& encoder, std::uint32_t threads,
-            std::uint64_t seed, std::uint32_t lanes, Selection selection = {});
+  // `sources` must outlive it. Records that `selection` does not take are given without being read.
+  ReadAhead(const Sources& sources, std::unique_ptr<EncodePool> pool, std::uint64_t seed,
+            std::uint32_t lanes, Selection selection = {});
 
   // From now on the lane gives the records `first` of its order, then those from `head` to its end.
   // What was read for it before is forgotten.
@@ -58,9 +54,14 @@ class ReadAhead {
 
   // Whether the lane has a record that next() has not given.
   bool more(std::uint32_t lane) const;
-  // The lane's next record; there must be one. Waits for the encoder. Error: its bytes could not be
-  // read.
+  // The lane's next record; there must be one. Nothing while it is being encoded. Error: its bytes
+  // could not be read, or nobody encodes any more.
+  Result<std::optional<EncodedRecord>> try_next(std::uint32_t lane);
+  // Likewise; waits for it.
   Result<EncodedRecord> next(std::uint32_t lane);
+  // Until some group came back from the pool, or somebody calls wake() (from any thread).
+  void wait() { pool_->wait(); }
+  void wake() { pool_->wake(); }
 
   // Submits what fits until about `tokens` more are on their way for this lane. `urgent`: for the
   // lane that next() will be asked for now.
@@ -73,16 +74,18 @@ class ReadAhead {
     std::uint64_t bytes = 0;
     bool passed_over = false;
   };
-  struct Group {  // as it went to the pool
+  struct Group {
+    std::uint64_t bytes = 0;
+    std::vector<Item> items;
+    bool back = false;             // from the pool, and put by
+    std::vector<Encoded> encoded;  // of those not passed over, once it is back
+    std::size_t next = 0, next_encoded = 0;
+  };
+  struct InPool {  // by its number there
     std::uint32_t lane = 0;
     std::uint64_t generation = 0;
     std::uint64_t bytes = 0;
-    std::vector<Item> items;
-  };
-  struct PutBy {  // as it came back
-    std::vector<Item> items;
-    std::vector<Encoded> encoded;  // of those not passed over
-    std::size_t next = 0, next_encoded = 0;
+    std::uint64_t place = 0;  // of the lane's groups, counted from its restart
   };
   struct Lane {
     std::uint64_t generation = 0;  // groups of an earlier one are thrown away
@@ -92,30 +95,31 @@ class ReadAhead {
     std::deque<std::uint64_t> first;       // to be read before `head`
     std::uint64_t head = 0, end = 0;       // records to be read
     std::optional<Error> unreadable;       // of the record that would be read next
-    std::deque<PutBy> put_by;
-    std::size_t groups_out = 0;     // in the pool, of this generation
-    std::uint64_t bytes_ahead = 0;  // in the pool and put by
+    std::deque<Group> groups;              // of this generation, in order: in the pool or put by
+    std::uint64_t groups_gone = 0;         // used up, before the first of these
+    std::uint64_t bytes_ahead = 0;         // in the pool and put by
   };
 
   bool unread(const Lane& lane) const;
-  bool room(bool urgent) const;
+  bool room(const Lane& lane, bool urgent) const;
   void submit_group(std::uint32_t lane);
   Result<PoolRecord> read(const Lane& lane, const Item& item);
-  void take_group();
+  Status take_groups();
+  void put_by(EncodePool::Done done);
 
   const Sources& sources_;
   const std::uint64_t seed_;
   const std::uint32_t lane_count_;
   const Selection selection_;
   std::vector<Lane> lanes_;
-  std::deque<Group> in_pool_;  // as the pool's outstanding groups
+  std::map<std::uint64_t, InPool> in_pool_;  // the pool's outstanding groups
   std::uint64_t bytes_in_pool_ = 0;
   std::uint64_t bytes_put_by_ = 0;
   std::size_t groups_put_by_ = 0;
   double tokens_a_byte_ = 0.25;  // of what came back so far; a guess before that
   std::uint64_t tokens_back_ = 0, bytes_back_ = 0;
   std::string scratch_;
-  EncodePool pool_;  // last: its threads end first
+  const std::unique_ptr<EncodePool> pool_;  // last: its threads end first
 };
 
 }  // namespace packline

@@ -63,7 +63,7 @@ std::string_view bytes_of(std::span<const std::uint32_t> words) {
 struct LengthsPass {
   const Job& job;
   const Sources& sources;
-  const Encoder& encoder;
+  Encoders& encoders;
   const Say& say;
 
   Fd file;
@@ -103,7 +103,7 @@ struct LengthsPass {
     const auto order = std::make_shared<const EpochOrder>(
         std::move(only), ShuffleSettings{ShuffleKind::kNone, 0}, job.seed, 0);
     const RecordPolicy policy(job);
-    ReadAhead reading(sources, encoder, job.encode.threads, job.seed, 1, job.selection());
+    ReadAhead reading(sources, encoders.open_pool(), job.seed, 1, job.selection());
     reading.restart(0, order, 0, {}, 0);
     while (reading.more(0)) {
       reading.fill(0, UINT64_MAX, true);
@@ -204,7 +204,7 @@ std::vector<SampleLengths::Length> SampleLengths::lengths_of(
 }
 
 Result<SampleLengths> SampleLengths::open(const Job& job, const Sources& sources,
-                                          const Encoder& encoder, const Say& say) {
+                                          Encoders& encoders, const Say& say) {
   SampleLengths found;
   std::uint64_t records = 0;
   for (const auto& source : sources) {
@@ -219,7 +219,7 @@ Result<SampleLengths> SampleLengths::open(const Job& job, const Sources& sources
   if (!lock) return tl::unexpected(lock.error());
   auto whole = whole_file(path, key, records);
   if (!whole) {
-    LengthsPass pass{job, sources, encoder, say, {}, {}, sizeof(Header), {}, {}, {}, 0};
+    LengthsPass pass{job, sources, encoders, say, {}, {}, sizeof(Header), {}, {}, {}, 0};
     if (Status ok = pass.make(path); !ok) {
       ::unlink(pass.path.c_str());
       return tl::unexpected(ok.error());

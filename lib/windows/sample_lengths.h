@@ -11,7 +11,7 @@
 #include "lib/config/job.h"
 #include "lib/corpus/file.h"
 #include "lib/corpus/say.h"
-#include "lib/encode/encoder.h"
+#include "lib/encode/pool.h"
 #include "lib/windows/read_ahead.h"
 
 namespace packline {
@@ -29,10 +29,10 @@ class SampleLengths {
     static constexpr std::uint32_t kMedia = 1U << 31U;
   };
 
-  // Reuses the file, or makes the pass (on encode.threads threads) while others wait for it.
+  // Reuses the file, or makes the pass while others wait for it.
   // `job.identity` must be filled in. Errors: those of reading and judging records (on_bad_record:
   // stop, over_long: error), and kWrongJob for the state folder's.
-  static Result<SampleLengths> open(const Job& job, const Sources& sources, const Encoder& encoder,
+  static Result<SampleLengths> open(const Job& job, const Sources& sources, Encoders& encoders,
                                     const Say& say);
 
   // The samples of a record, in order; empty for none that is packed.

@@ -20,7 +20,7 @@ namespace {
 
 class LaneWindowMaker final : public WindowMaker {
  public:
-  LaneWindowMaker(const Job& job, Sources sources, std::unique_ptr<Encoder> encoder)
+  LaneWindowMaker(const Job& job, Sources sources, std::unique_ptr<Encoders> encoders)
       : seed_(job.seed),
         epochs_(job.epochs),
         shuffle_(job.shuffle),
@@ -28,14 +28,19 @@ class LaneWindowMaker final : public WindowMaker {
         policy_(job),
         selection_(job.selection()),
         sources_(std::move(sources)),
-        encoder_(std::move(encoder)),
+        encoders_(std::move(encoders)),
         lanes_(job.lanes),
         planner_(job.pack),
-        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes, selection_) {}
+        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes, selection_) {}
 
-  Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
-                            std::vector<Loss>& losses) override;
-  void cancel() override { cancelled_ = true; }
+  Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
+                                               std::vector<Loss>& losses) override;
+  void wait() override { reading_.wait(); }
+  void wake() override { reading_.wake(); }
+  void cancel() override {
+    cancelled_ = true;
+    reading_.wake();
+  }
   std::uint64_t records_taken(std::uint64_t limit) const override {
     return count_taken(sources_, selection_, limit);
   }
@@ -51,7 +56,7 @@ class LaneWindowMaker final : public WindowMaker {
   EpochOrder new_order(std::uint64_t epoch) const;
   std::shared_ptr<const EpochOrder> order_of(std::uint64_t epoch);
   Status start_lane(std::uint32_t lane, const Place& place);
-  Status read_enough(std::uint32_t lane);
+  Result<bool> read_enough(std::uint32_t lane);
   void read_ahead_of(std::uint32_t lane);
   std::uint64_t tokens_missing(const Lane& lane, bool closes_first) const;
   tl::unexpected<Error> give_up(std::uint32_t lane, Error error);
@@ -62,7 +67,7 @@ class LaneWindowMaker final : public WindowMaker {
   const RecordPolicy policy_;
   const Selection selection_;
   const Sources sources_;
-  const std::unique_ptr<Encoder> encoder_;
+  const std::unique_ptr<Encoders> encoders_;
   std::atomic<bool> cancelled_ = false;
   std::map<std::uint64_t, std::weak_ptr<const EpochOrder>> orders_;  // those in use, by epoch
   std::vector<Lane> lanes_;
@@ -136,16 +141,20 @@ void LaneWindowMaker::read_ahead_of(std::uint32_t lane) {
   }
 }
 
-Status LaneWindowMaker::read_enough(std::uint32_t lane) {
+// False: the lane's next record is still being encoded.
+Result<bool> LaneWindowMaker::read_enough(std::uint32_t lane) {
   LaneBuffer& buffer = lanes_[lane].buffer;
   while (buffer.wants_more(pack_)) {
     if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
     reading_.fill(lane, tokens_missing(lanes_[lane], false), true);
     read_ahead_of(lane);
-    Result<EncodedRecord> record = reading_.next(lane);
-    if (!record) return tl::unexpected<Error>(record.error());
+    Result<std::optional<EncodedRecord>> next = reading_.try_next(lane);
+    if (!next) return tl::unexpected<Error>(next.error());
+    if (!*next) return false;
+    EncodedRecord* record = &**next;
     if (record->passed_over) {
-      if (Status ok = buffer.add(JudgedRecord{record->number, {}, {}, {}, {}}); !ok) return ok;
+      if (Status ok = buffer.add(JudgedRecord{record->number, {}, {}, {}, {}}); !ok)
+        return tl::unexpected<Error>(ok.error());
       continue;
     }
     RecordPlace at;
@@ -156,13 +165,14 @@ Status LaneWindowMaker::read_enough(std::uint32_t lane) {
     }
     Result<JudgedRecord> judged = judge(policy_, at, std::move(record->encoded));
     if (!judged) return tl::unexpected<Error>(judged.error());
-    if (Status ok = buffer.add(std::move(*judged)); !ok) return ok;
+    if (Status ok = buffer.add(std::move(*judged)); !ok) return tl::unexpected<Error>(ok.error());
   }
-  return {};
+  return true;
 }
 
-Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& place,
-                                           std::vector<Loss>& losses) {
+Result<std::optional<ClosedWindow>> LaneWindowMaker::try_make(std::uint32_t lane,
+                                                              const Place& place,
+                                                              std::vector<Loss>& losses) {
   if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
   if (lane >= lanes_.size() || place.epoch >= epochs_) {
     return no_such_lane(lane, place, lanes_.size(), epochs_);
@@ -171,7 +181,9 @@ Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& plac
   if (!l.buffer.stands_at(place)) {
     if (Status ok = start_lane(lane, place); !ok) return give_up(lane, ok.error());
   }
-  if (Status ok = read_enough(lane); !ok) return give_up(lane, ok.error());
+  const Result<bool> enough = read_enough(lane);
+  if (!enough) return give_up(lane, enough.error());
+  if (!*enough) return std::nullopt;
   l.made_at = ++made_;
   read_ahead_of(lane);
   Result<ClosedWindow> window =
@@ -187,10 +199,20 @@ Result<ClosedWindow> LaneWindowMaker::make(std::uint32_t lane, const Place& plac
       return give_up(lane, ok.error());
     }
   }
-  return window;
+  return std::optional<ClosedWindow>(std::move(*window));
 }
 
 }  // namespace
+
+Result<ClosedWindow> WindowMaker::make(std::uint32_t lane, const Place& place,
+                                       std::vector<Loss>& losses) {
+  for (;;) {
+    Result<std::optional<ClosedWindow>> window = try_make(lane, place, losses);
+    if (!window) return tl::unexpected<Error>(window.error());
+    if (*window) return std::move(**window);
+    wait();
+  }
+}
 
 tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::uint64_t lanes,
                                    std::uint64_t epochs) {
@@ -220,8 +242,13 @@ Loss remainder_loss(std::string id, std::uint64_t tokens) {
 }
 
 std::unique_ptr<WindowMaker> WindowMaker::over(const Job& job, Sources sources,
+                                               std::unique_ptr<Encoders> encoders) {
+  return std::make_unique<LaneWindowMaker>(job, std::move(sources), std::move(encoders));
+}
+
+std::unique_ptr<WindowMaker> WindowMaker::over(const Job& job, Sources sources,
                                                std::unique_ptr<Encoder> encoder) {
-  return std::make_unique<LaneWindowMaker>(job, std::move(sources), std::move(encoder));
+  return over(job, std::move(sources), encoders_here(std::move(encoder), job.encode.threads));
 }
 
 }  // namespace packline

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "lib/corpus/source.h"
 #include "lib/delivery/ledger.h"
 #include "lib/delivery/place.h"
-#include "lib/encode/encoder.h"
+#include "lib/encode/pool.h"
 #include "lib/sample/samples.h"
 
 namespace packline {
@@ -51,14 +52,18 @@ tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::
 //
 // make() may be called by one thread at a time. It keeps, for each lane, what was read beyond the
 // last window, so that going on in order reads nothing twice; another place starts afresh. Memory:
-// the settings' windows, see memory_bound().
+// the settings' windows, see memory_bound(). Lanes do not wait for each other: while the records of
+// one are being encoded try_make() can make the windows of others.
 class WindowMaker {
  public:
   // Opens everything; the first error of the job's sources, encoder or state folder is returned.
   // `say` is told what takes long.
   static Result<std::unique_ptr<WindowMaker>> open(const Job& job, const Say& say = {});
-  // The same over sources and an encoder that are open already, one source for each of the job's;
+  // The same over sources and encoders that are open already, one source for each of the job's;
   // for pack.plan: streaming.
+  static std::unique_ptr<WindowMaker> over(const Job& job,
+                                           std::vector<std::unique_ptr<Source>> sources,
+                                           std::unique_ptr<Encoders> encoders);
   static std::unique_ptr<WindowMaker> over(const Job& job,
                                            std::vector<std::unique_ptr<Source>> sources,
                                            std::unique_ptr<Encoder> encoder);
@@ -67,8 +72,14 @@ class WindowMaker {
   // The window at `place` of a lane. Errors: kDataRefused (over_long: error, on_bad_record: stop, a
   // source that changed); a position that does not fit the job.
   // `losses` gets each loss counted in this window's ledger, in order; after an error nothing.
-  virtual Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
-                                    std::vector<Loss>& losses) = 0;
+  Result<ClosedWindow> make(std::uint32_t lane, const Place& place, std::vector<Loss>& losses);
+
+  // The same, or nothing while records of it are being encoded; asking again goes on from there.
+  virtual Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
+                                                       std::vector<Loss>& losses) = 0;
+  // Until records came back from the encoders, or somebody calls wake() (from any thread).
+  virtual void wait() = 0;
+  virtual void wake() = 0;
 
   // Asks a make() that runs in another thread to stop soon with ExitCode::kTerminated; those that
   // follow do the same.
@@ -88,8 +99,14 @@ class WindowMaker {
 std::uint64_t count_taken(const std::vector<std::unique_ptr<Source>>& sources,
                           const Selection& selection, std::uint64_t limit);
 
+// Opens what encodes a job's records; the first error is returned.
+using OpenEncoders = std::function<Result<std::unique_ptr<Encoders>>(const Job& job)>;
+// In this process, on encode.threads threads.
+Result<std::unique_ptr<Encoders>> open_encoders_here(const Job& job);
+
 // WindowMaker::open(), and job.identity and job.fingerprint filled in from what was opened.
-Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say = {});
+Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say = {},
+                                              const OpenEncoders& encoders = open_encoders_here);
 
 // Only that: opens sources and encoder, fills in job.identity and job.fingerprint.
 Status identify_job(Job& job);

@@ -17,8 +17,8 @@ using wire::Reading;
 
 // In the order of Message's alternatives.
 constexpr std::array<std::string_view, std::variant_size_v<Message>> kTypes = {
-    "window", "slice", "report", "subscribe", "welcome",
-    "pack",   "end",   "error",  "waiting",   "notice"};
+    "window",  "slice",  "report",  "subscribe", "welcome", "pack",   "end",     "error",
+    "waiting", "notice", "encoder", "records",   "encoded", "struck", "producer"};
 
 constexpr std::uint32_t kCommonKeys = 4;  // v, type, job, dp_size
 
@@ -160,6 +160,11 @@ PACKLINE_MESSAGE(End)
 PACKLINE_MESSAGE(ErrorMessage)
 PACKLINE_MESSAGE(Waiting)
 PACKLINE_MESSAGE(Notice)
+PACKLINE_MESSAGE(EncoderState)
+PACKLINE_MESSAGE(RecordBatch)
+PACKLINE_MESSAGE(EncodedBatch)
+PACKLINE_MESSAGE(Struck)
+PACKLINE_MESSAGE(ProducerWord)
 #undef PACKLINE_MESSAGE
 
 }  // namespace packline

@@ -31,8 +31,6 @@ struct Limits {
   std::uint32_t text_bytes = 1u << 16;
 };
 
-using Frames = std::vector<Buffer>;
-
 // "window", "slice", ...: the message's name on the wire.
 std::string_view type_of(const Message& m);
 

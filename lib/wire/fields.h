@@ -243,6 +243,78 @@ void fields(Io& io, T& v) {
   io("identity", v.identity);
   io("slowest_rank", v.slowest_rank);
   io("slowest_silent_ms", v.slowest_silent_ms);
+  io("encoding", v.encoding);
+}
+
+template <typename Io, Like<EncoderState> T>
+void fields(Io& io, T& v) {
+  io("session", v.session);
+  io("seq", v.seq);
+  io("name", v.name);
+  io("encoder", v.encoder);
+  io("room", v.room);
+  io("producer", v.producer);
+  io("taken", v.taken);
+  io("held", v.held);
+  io("working_ms", v.working_ms);
+}
+
+template <typename Io, Like<RecordSource> T>
+void fields(Io& io, T& v) {
+  io("format", v.format);
+  io("fields", v.fields);
+}
+
+template <typename Io, Like<RecordHeader> T>
+void fields(Io& io, T& v) {
+  io("id", v.id);
+  io("seed", v.seed);
+  io("source", v.source);
+  io("form", v.form);
+}
+
+template <typename Io, Like<RecordBatch> T>
+void fields(Io& io, T& v) {
+  io("session", v.session);
+  io("number", v.number);
+  io("lease_ms", v.lease_ms);
+  io("sources", v.sources);
+  io("records", v.records);
+  io("frames", v.bytes);
+}
+
+// `samples` are the numbers of frames of each sample; the frames themselves follow frame 0.
+template <typename Io, Like<RecordOutcome> T>
+void fields(Io& io, T& v) {
+  io("lost", v.lost);
+  io("text", v.text);
+  io("id", v.id);
+  io("samples", v.samples, Bound::kParts);
+}
+
+template <typename Io, Like<EncodedBatch> T>
+void fields(Io& io, T& v) {
+  io("producer", v.producer);
+  io("session", v.session);
+  io("number", v.number);
+  io("records", v.records);
+}
+
+template <typename Io, Like<Struck> T>
+void fields(Io& io, T& v) {
+  io("producer", v.producer);
+  io("session", v.session);
+  io("number", v.number);
+  io("signal", v.signal);
+  io("overdue", v.overdue);
+  io("text", v.text);
+}
+
+template <typename Io, Like<ProducerWord> T>
+void fields(Io& io, T& v) {
+  io("session", v.session);
+  io("finished", v.finished);
+  io("refused", v.refused);
 }
 
 // A column in the header of samples; its data and rows are frames.

@@ -21,6 +21,8 @@
 
 namespace packline {
 
+using Frames = std::vector<Buffer>;
+
 struct Envelope {
   std::uint64_t job = 0;  // fingerprint; 0 only in a Subscribe that asks which job this is
   std::uint32_t dp_size = 0;
@@ -227,9 +229,90 @@ struct Notice {
   // credit is held from it on); and for how long that rank's sink has not reported.
   std::optional<std::uint32_t> slowest_rank;
   std::uint64_t slowest_silent_ms = 0;
+  // What making windows waits for longest, where encoder processes encode: "record s0:12 of a.jsonl
+  // to be encoded from encoder host, process 7, since 3 s"; "" for nothing.
+  std::string encoding;
 };
 
-using Message = std::variant<Window, Slice, Report, Subscribe, Welcome, Pack, End, ErrorMessage,
-                             Waiting, Notice>;
+// The messages between producers and encoder processes (docs/encoders.md). Their envelope is 0: an
+// encoder works for a job before its fingerprint is known, and for whoever wants the same encoder.
+
+// encoder -> each producer (DEALER/ROUTER), every 200 ms and on change.
+struct EncoderState {
+  Envelope envelope;
+  std::uint64_t session = 0;  // one life of the encoder; an identity, not ordered
+  std::uint64_t seq = 0;
+  std::string name;                 // "host, process 4711": for sentences
+  std::string encoder;              // what it makes of records; must be what the producer wants
+  std::uint32_t room = 0;           // record batches of this producer that it holds at most
+  std::uint64_t producer = 0;       // session of the producer that it heard last; 0 = none yet
+  std::uint64_t taken = 0;          // the highest batch of that session that arrived
+  std::vector<std::uint64_t> held;  // batches of that session, the one it works on first
+  std::uint64_t working_ms = 0;     // for how long it has worked on the first; 0 = on none of them
+};
+
+// The keys by which a source's records are understood.
+struct RecordSource {
+  std::string format;                                       // text, chat, tokens, any
+  std::vector<std::pair<std::string, std::string>> fields;  // "text" is called "body" here
+  bool operator==(const RecordSource&) const = default;
+};
+
+struct RecordHeader {
+  std::string id;            // "s0:4711+1"
+  std::uint64_t seed = 0;    // of this record
+  std::uint32_t source = 0;  // which of RecordBatch::sources
+  std::string form;          // what its bytes are: json, text, u8, i8, i16, u16, i32, i64
+  bool operator==(const RecordHeader&) const = default;
+};
+
+// producer -> one encoder: encode these.
+struct RecordBatch {
+  Envelope envelope;
+  std::uint64_t session = 0;   // of the producer
+  std::uint64_t number = 0;    // ascends within a session
+  std::uint64_t lease_ms = 0;  // how long an encoder may work on it
+  std::vector<RecordSource> sources;
+  std::vector<RecordHeader> records;
+  Frames bytes;  // one frame a record
+};
+
+// What became of one record of a batch.
+struct RecordOutcome {
+  std::string lost;             // "", or why there are no samples: parse, encode
+  std::string text;             // the cause, when lost
+  std::string id;               // the record's own; "" for none
+  std::vector<Frames> samples;  // each the frames of one sample (wire/codec.h)
+};
+
+// encoder -> producer: the answer to a RecordBatch.
+struct EncodedBatch {
+  Envelope envelope;
+  std::uint64_t producer = 0;  // session
+  std::uint64_t session = 0;   // of the encoder
+  std::uint64_t number = 0;
+  std::vector<RecordOutcome> records;
+};
+
+// encoder -> producer: the process that worked on the batch ended; nothing of it was encoded.
+struct Struck {
+  Envelope envelope;
+  std::uint64_t producer = 0, session = 0, number = 0;
+  std::uint32_t signal = 0;  // that ended it; 0 when it exited
+  bool overdue = false;      // it was ended because the lease was over
+  std::string text;          // "signal 11 (Segmentation fault)"
+};
+
+// producer -> each encoder it has heard, every 200 ms.
+struct ProducerWord {
+  Envelope envelope;
+  std::uint64_t session = 0;
+  bool finished = false;  // there is nothing more to encode, ever
+  std::string refused;    // why this encoder gets nothing; "" = it may
+};
+
+using Message =
+    std::variant<Window, Slice, Report, Subscribe, Welcome, Pack, End, ErrorMessage, Waiting,
+                 Notice, EncoderState, RecordBatch, EncodedBatch, Struck, ProducerWord>;
 
 }  // namespace packline

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 from packline import PackStream, close_all
 from packline.digest import pack_digest
@@ -22,13 +23,25 @@ def stop_for(pid, seconds):
 
 def hurt(kind, launcher):
     """`kind` is stop_ROLE (for 2 s), term_ROLE or kill_ROLE; with several of the role a kill meets another one than a
-    stop."""
+    stop. Whoever was killed is gone when this returns, so that the next kill meets another life."""
     how, role = kind.split("_")
-    pids = children_of(launcher)[role]
+    # The last one hurt may just be being started again.
+    pids = wait_for(lambda: children_of(launcher).get(role), f"the line has no {role} to hurt")
     if how == "stop":
         stop_for(pids[0], 2.0)
-    else:
-        os.kill(pids[-1], {"term": signal.SIGTERM, "kill": signal.SIGKILL}[how])
+        return
+    os.kill(pids[-1], {"term": signal.SIGTERM, "kill": signal.SIGKILL}[how])
+    if how == "kill":
+        wait_for(lambda: pids[-1] not in children_of(launcher).get(role, []), f"{role} does not die")
+
+
+def wait_for(seen, told):
+    end = time.monotonic() + 30
+    while not (found := seen()):
+        if time.monotonic() > end:
+            sys.exit(told)
+        time.sleep(0.01)
+    return found
 
 
 def describe(pack):

@@ -130,5 +130,7 @@ def children_of(pid):
             except OSError:
                 continue
             name = pathlib.Path(argv[0].decode()).name.removeprefix("packline-")
+            if b"packline.encode" in argv:
+                name = "encode"
             found.setdefault(name, []).append(int(child))
     return found

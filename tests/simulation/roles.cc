@@ -92,7 +92,8 @@ std::string describe(const Message& m) {
             [](const Waiting& x) { return "Waiting " + x.text; },
             [](const Notice& x) {
               return fmt::format("Notice of producer {} finished {}", x.producer, x.finished);
-            }},
+            },
+            [](const auto&) { return std::string("a message of encoders"); }},
       m);
 }
 

@@ -94,6 +94,26 @@ TEST_CASE("Identity: a setting that alters the stream alters it, and is named") 
         "sources.0.weight: not set, was 2");
 }
 
+TEST_CASE("Identity: of an encoder in processes it names the function and its version alone") {
+  const std::vector<std::string> own{"encode.kind=python", "encode.function=\"m:f\""};
+  const auto with = [&](const std::string& set) {
+    std::vector<std::string> sets = own;
+    sets.push_back(set);
+    return identified(sets).identity;
+  };
+  const Identity was = identified(own).identity;
+  CHECK(std::ranges::find(was, Identity::value_type{"encode.kind", "python"}) != was.end());
+  CHECK(std::ranges::find(was, Identity::value_type{"encode.function", "m:f"}) != was.end());
+  CHECK(std::ranges::none_of(was, [](const auto& e) { return e.first == "encode.add_eos"; }));
+  CHECK(first_difference(with("encode.version=\"2\""), was) == "encode.version: 2, was not set");
+  CHECK(first_difference(with("encode.function=\"m:g\""), was) == "encode.function: m:g, was m:f");
+  for (const char* set : {"encode.processes=7", "encode.batch_records=5", "encode.lease_s=1",
+                          "encode.path=elsewhere", "encode.python=python3.9"}) {
+    CAPTURE(set);
+    CHECK(first_difference(with(set), was) == "");
+  }
+}
+
 TEST_CASE("Identity: what may change at a resume does not alter it") {
   const Job was = identified({"pack.dp_size_multiple=4"});
   for (const char* set :

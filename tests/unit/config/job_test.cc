@@ -120,7 +120,7 @@ TEST_CASE("Job: all mistakes are told at once, in the order of the lines") {
           "job.yaml:3: sources.0.path: \"nope.jsonl\" does not exist; paths are relative to the "
           "job "
           "file, so this is FOLDER/nope.jsonl",
-          "job.yaml:4: sources.1.format: must be one of text, chat, tokens, is json",
+          "job.yaml:4: sources.1.format: must be one of text, chat, tokens, any, is json",
           "job.yaml:4: sources.1.path: is missing; it must be a text of 1 to 4096 bytes",
           "job.yaml:6: pack.capacity: must be an integer from 1 to 16777216 (tokens), is -3",
           "job.yaml:7: pack.max_length: unknown; packline calls it pack.capacity",
@@ -140,7 +140,8 @@ TEST_CASE("Job: what is missing is told, a misspelt one only as misspelt") {
   CHECK(folder.mistakes("seed: 1\n") ==
         std::vector<std::string>{
             "job.yaml: version: is missing; it must be 1",
-            "job.yaml: encode.kind: is missing; it must be one of tokens, bytes, sentencepiece",
+            "job.yaml: encode.kind: is missing; it must be one of tokens, bytes, sentencepiece, "
+            "python, hf",
             "job.yaml: sources: is missing; name at least one source: [{path: \"data/*.jsonl\", "
             "format: text}]"});
   CHECK_ONE_HOLDS(folder.mistakes("version: 1\nsorces: []\nencode: {kind: bytes}\n"),

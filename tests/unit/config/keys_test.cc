@@ -154,7 +154,8 @@ TEST_CASE("Keys: what is allowed reads as a sentence") {
   CHECK(allowed(*find_key("pack.over_long")) ==
         "one of drop, error, truncate_right, truncate_left, split");
   CHECK(facts(*find_key("epochs")) == "1..1000000000 or continuous, default 1");
-  CHECK(facts(*find_key("encode.kind")) == "tokens or bytes or sentencepiece, required");
+  CHECK(facts(*find_key("encode.kind")) ==
+        "tokens or bytes or sentencepiece or python or hf, required");
 }
 
 TEST_CASE("Keys: names inside a section come in table order") {

@@ -57,6 +57,39 @@ TEST_CASE("Rules: shuffle.size is needed for buffer and unused otherwise") {
   CHECK(with("shuffle: {kind: none, size: 10}\n").empty());
 }
 
+TEST_CASE("Rules: kind python needs a function that is a module:name") {
+  const JobFolder folder;
+  CHECK_ONE(folder.mistakes(small_job(), {"encode.kind=python"}),
+            "job.yaml:3: encode.function: is missing; encode.kind: python needs the function that "
+            "makes samples of a record, such as encode.function: my_encoder:encode");
+  for (const char* right : {"m:f", "a.b.c:d", "my_encoder2:Encoder.encode"}) {
+    CAPTURE(right);
+    CHECK(folder
+              .mistakes(small_job(),
+                        {"encode.kind=python", std::string("encode.function=\"") + right + "\""})
+              .empty());
+  }
+  for (const char* wrong : {"m", "m:", ":f", "m:f:g", "m.:f", "m f:g", "os;x:f", "../m:f"}) {
+    CAPTURE(wrong);
+    CHECK_ONE_HOLDS(
+        folder.mistakes(small_job(),
+                        {"encode.kind=python", std::string("encode.function=\"") + wrong + "\""}),
+        "is no module:name, such as my_encoder:encode");
+  }
+}
+
+TEST_CASE("Rules: kind hf needs the folder of a fast tokenizer") {
+  const JobFolder folder;
+  CHECK_ONE(folder.mistakes(small_job(), {"encode.kind=hf"}),
+            "job.yaml:3: encode.model: is missing; encode.kind: hf needs the folder of a "
+            "tokenizer, such as encode.model: ../models/my-model");
+  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=hf", "encode.model=here"}),
+                  "encode.model: FOLDER/here/tokenizer.json does not exist; name the folder of a "
+                  "fast tokenizer");
+  folder.write("here/tokenizer.json", "{}");
+  CHECK(folder.mistakes(small_job(), {"encode.kind=hf", "encode.model=here"}).empty());
+}
+
 TEST_CASE("Rules: sentencepiece needs a model that exists") {
   const JobFolder folder;
   CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"encode.kind=sentencepiece"}),

@@ -35,6 +35,27 @@ TEST_CASE("Source rules: formats and encoder go together") {
   CHECK(folder.mistakes(small_job(), {"sources.0.format=tokens", "encode.kind=tokens"}).empty());
 }
 
+TEST_CASE("Source rules: an encoder of one's own takes every format, any is for it alone") {
+  const JobFolder folder;
+  const std::vector<std::string> own{"encode.kind=python", "encode.function=\"m:f\""};
+  for (const char* format : {"text", "chat", "tokens", "any"}) {
+    CAPTURE(format);
+    std::vector<std::string> sets = own;
+    sets.push_back(std::string("sources.0.format=") + format);
+    CHECK(folder.mistakes(small_job(), sets).empty());
+  }
+  folder.write("here/tokenizer.json", "{}");
+  const std::vector<std::string> hf{"encode.kind=hf", "encode.model=here"};
+  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.format=tokens", hf[0], hf[1]}),
+                  "sources.0.format: format: tokens needs encode.kind: tokens");
+  CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.format=any"}),
+                  "--set: sources.0.format: format: any is for an encoder of your own");
+  CHECK(folder
+            .mistakes(job_of("path: data/a.jsonl, format: any, read_as: lines",
+                             "python, function: \"m:f\""))
+            .empty());
+}
+
 TEST_CASE("Source rules: two fields cannot have one name") {
   const JobFolder folder;
   CHECK_ONE_HOLDS(folder.mistakes(small_job(), {"sources.0.fields.labels=input_ids"}),

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -68,9 +69,19 @@ EncodePool::Group group(std::initializer_list<std::string> bytes) {
   return g;
 }
 
+// The next group that is done; waits for it.
+EncodePool::Done next(EncodePool& pool) {
+  for (;;) {
+    auto done = pool.take();
+    REQUIRE(done.has_value());
+    if (*done) return std::move(**done);
+    pool.wait();
+  }
+}
+
 }  // namespace
 
-TEST_CASE("EncodePool: what an encoder throws costs its record, not the process") {
+TEST_CASE("ThreadPool: what an encoder throws costs its record, not the process") {
   class Throws final : public Encoder {
    public:
     Encoded encode(const EncodeRequest& request) const override {
@@ -79,9 +90,9 @@ TEST_CASE("EncodePool: what an encoder throws costs its record, not the process"
     }
     std::string identity() const override { return "throws"; }
   } const encoder;
-  EncodePool pool(encoder, 2);
+  ThreadPool pool(encoder, 2);
   pool.submit(group({"good", "bad", "good"}));
-  const std::vector<Encoded> out = pool.take();
+  const std::vector<Encoded> out = next(pool).records;
   REQUIRE(out.size() == 3);
   CHECK_FALSE(out[0].lost);
   CHECK(out[1].lost);
@@ -90,31 +101,51 @@ TEST_CASE("EncodePool: what an encoder throws costs its record, not the process"
   CHECK_FALSE(out[2].lost);
 }
 
-TEST_CASE("EncodePool: gives results in the order of submitting, whoever is done first") {
+TEST_CASE(
+    "ThreadPool: a group is given back as soon as it is done, whatever was submitted before") {
   GatedEncoder encoder;
-  EncodePool pool(encoder, 2);
-  pool.submit(group({"wait"}));
+  ThreadPool pool(encoder, 2);
+  const std::uint64_t slow = pool.submit(group({"wait"}));
   encoder.wait_until_begun(1);
-  pool.submit(group({"b", "cc"}));
-  encoder.wait_until_begun(3);  // the second group overtakes
+  const std::uint64_t quick = pool.submit(group({"b", "cc"}));
+  const EncodePool::Done first = next(pool);
+  CHECK(first.group == quick);
+  REQUIRE(first.records.size() == 2);
+  CHECK(first.records[0].text == "b|s0:b|1");
+  CHECK(first.records[1].text == "cc|s0:cc|2");
+  CHECK(!pool.take()->has_value());
+  CHECK(pool.outstanding() == 1);
   encoder.open();
-  CHECK(pool.take().at(0).text == "wait|s0:wait|4");
-  const auto second = pool.take();
-  REQUIRE(second.size() == 2);
-  CHECK(second[0].text == "b|s0:b|1");
-  CHECK(second[1].text == "cc|s0:cc|2");
+  const EncodePool::Done second = next(pool);
+  CHECK(second.group == slow);
+  CHECK(second.records.at(0).text == "wait|s0:wait|4");
   CHECK(pool.outstanding() == 0);
   CHECK(encoder.threads() == 2);
 }
 
-TEST_CASE("EncodePool: any number of threads gives the same as one") {
+TEST_CASE("ThreadPool: whoever waits can be woken, and a wake that comes first is not lost") {
+  GatedEncoder encoder;
+  ThreadPool pool(encoder, 1);
+  pool.wake();
+  pool.wait();
+  pool.submit(group({"wait"}));
+  std::thread other([&] { pool.wake(); });
+  pool.wait();
+  other.join();
+  CHECK(!pool.take()->has_value());
+  encoder.open();
+  next(pool);
+}
+
+TEST_CASE("ThreadPool: any number of threads gives the same as one") {
   const auto encoder = made({.kind = EncodeKind::kBytes});
   std::vector<std::vector<std::int32_t>> expected;
   for (const unsigned threads : {1u, 2u, 4u}) {
-    EncodePool pool(*encoder, threads);
-    std::vector<std::vector<std::int32_t>> got;
+    ThreadPool pool(*encoder, threads);
+    std::map<std::uint64_t, std::vector<std::vector<std::int32_t>>> by_group;
     auto take = [&] {
-      for (const Encoded& e : pool.take()) got.push_back(ids_of(e));
+      EncodePool::Done done = next(pool);
+      for (const Encoded& e : done.records) by_group[done.group].push_back(ids_of(e));
     };
     for (int g = 0; g < 200; ++g) {
       EncodePool::Group records;
@@ -126,29 +157,31 @@ TEST_CASE("EncodePool: any number of threads gives the same as one") {
       pool.submit(std::move(records));
     }
     while (pool.outstanding() > 0) take();
+    std::vector<std::vector<std::int32_t>> got;
+    for (const auto& [group, ids] : by_group) got.insert(got.end(), ids.begin(), ids.end());
     CHECK(got.size() == 400);
     if (threads == 1) expected = got;
     CHECK(got == expected);
   }
 }
 
-TEST_CASE("EncodePool: holds no more groups than its limit, and an empty group is a group") {
+TEST_CASE("ThreadPool: holds no more groups than its limit, and an empty group is a group") {
   GatedEncoder encoder;
-  EncodePool pool(encoder, 1, 2);
+  ThreadPool pool(encoder, 1, 2);
   CHECK(pool.limit() == 2);
   pool.submit({});
   CHECK_FALSE(pool.full());
   pool.submit(group({"a"}));
   CHECK(pool.full());
-  CHECK(pool.take().empty());
+  CHECK(next(pool).records.empty());
   CHECK_FALSE(pool.full());
-  CHECK(pool.take().size() == 1);
+  CHECK(next(pool).records.size() == 1);
 }
 
-TEST_CASE("EncodePool: ends with groups outstanding, dropping those that did not begin") {
+TEST_CASE("ThreadPool: ends with groups outstanding, dropping those that did not begin") {
   GatedEncoder encoder;
   {
-    EncodePool pool(encoder, 1);
+    ThreadPool pool(encoder, 1);
     pool.submit(group({"wait"}));
     encoder.wait_until_begun(1);
     pool.submit(group({"never"}));

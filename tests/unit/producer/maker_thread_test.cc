@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <new>
 #include <semaphore>
 
@@ -10,18 +11,26 @@
 namespace packline {
 namespace {
 
-class Throws final : public WindowMaker {
+// Lane 1 throws; lane 2 waits until the test lets it go on.
+class Lanes final : public WindowMaker {
  public:
-  Result<ClosedWindow> make(std::uint32_t lane, const Place& place, std::vector<Loss>&) override {
+  Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
+                                               std::vector<Loss>&) override {
     if (lane == 1) throw std::bad_alloc();
+    if (lane == 2 && !go_on) return std::nullopt;
     ClosedWindow w;
     w.key = {lane, place.epoch, place.index};
     return w;
   }
-  void cancel() override {}
+  void wait() override { woken.acquire(); }
+  void wake() override { woken.release(); }
+  void cancel() override { woken.release(); }
   std::uint64_t records_taken(std::uint64_t) const override { return 0; }
   std::uint64_t records() const override { return 0; }
   std::uint64_t records_in(std::uint64_t) const override { return 0; }
+
+  std::counting_semaphore<> woken{0};
+  std::atomic<bool> go_on = false;
 };
 
 TEST_CASE("MakerThread: what making a window throws is that window's trouble, and told") {
@@ -30,7 +39,7 @@ TEST_CASE("MakerThread: what making a window throws is that window's trouble, an
   job.state = folder.path();
   job.name = "job";
   std::counting_semaphore<> made(0);
-  MakerThread maker(std::make_unique<Throws>(), Quarantine(job), [&] { made.release(); });
+  MakerThread maker(std::make_unique<Lanes>(), Quarantine(job), [&] { made.release(); });
   maker.ask({7, 1, {0, 3, "p3"}});
   maker.ask({8, 0, {0, 3, "p3"}});
   made.acquire();
@@ -44,6 +53,38 @@ TEST_CASE("MakerThread: what making a window throws is that window's trouble, an
   const auto second = maker.take();
   REQUIRE(second);
   CHECK(second->window.has_value());
+}
+
+TEST_CASE("MakerThread: a window whose records are being encoded lets other lanes pass") {
+  const test::TempFolder folder;
+  Job job;
+  job.state = folder.path();
+  job.name = "job";
+  std::counting_semaphore<> made(0);
+  auto owned = std::make_unique<Lanes>();
+  Lanes& lanes = *owned;
+  MakerThread maker(std::move(owned), Quarantine(job), [&] { made.release(); });
+  maker.ask({1, 2, {0, 0, ""}});
+  maker.ask({2, 0, {0, 0, ""}});
+  maker.ask({3, 3, {0, 0, ""}});
+  made.acquire();
+  made.acquire();
+  CHECK(maker.take()->ticket == 2);
+  CHECK(maker.take()->ticket == 3);
+  CHECK(!maker.take());
+  lanes.go_on = true;
+  lanes.wake();
+  made.acquire();
+  CHECK(maker.take()->ticket == 1);
+}
+
+TEST_CASE("MakerThread: ends while a window waits for its records") {
+  const test::TempFolder folder;
+  Job job;
+  job.state = folder.path();
+  job.name = "job";
+  MakerThread maker(std::make_unique<Lanes>(), Quarantine(job), [] {});
+  maker.ask({1, 2, {0, 0, ""}});
 }
 
 }  // namespace

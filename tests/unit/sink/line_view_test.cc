@@ -67,6 +67,11 @@ TEST_CASE("LineView: a window that is being made, or not yet") {
   View v;
   v.notice.lanes = {{1, true, 0, 9, 0, true, 4000}};
   CHECK(v.about() == "producer 1 has been making it for 4 s");
+  v.notice.encoding = "records to be encoded from an encoder process, since 3 s";
+  CHECK(v.about() ==
+        "producer 1 has been making it for 4 s; it waits for records to be encoded from an encoder "
+        "process, since 3 s");
+  v.notice.encoding = "";
   v.notice.lanes = {{1, true, 0, 8, 0, true, 4000}};
   CHECK(v.about() == "producer 1 has been making window 33 of that lane for 4 s");
   v.notice.lanes = {{1, true, 0, 9, 0, false, 0}};

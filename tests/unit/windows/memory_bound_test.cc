@@ -47,6 +47,14 @@ TEST_CASE("memory_bound: grows with what a user can raise, falls with more proce
   more.encode.threads = 8;
   CHECK(bound_of(more).producer > usual.producer);
   more = job;
+  more.encode.kind = EncodeKind::kPython;
+  const MemoryBound few = bound_of(more);
+  more.encode.processes = 64;
+  const MemoryBound many = bound_of(more);
+  CHECK(many.producer > few.producer);
+  more.encode.batch_records = 1;
+  CHECK(bound_of(more).producer < many.producer);
+  more = job;
   more.pack.capacity *= 2;
   CHECK(bound_of(more).client > usual.client);
   CHECK(bound_of(more).packer > usual.packer);

@@ -173,6 +173,55 @@ TEST_CASE("Codec: a notice comes back whole") {
   CHECK((x.identity == m.identity));
   CHECK((x.slowest_rank == m.slowest_rank));
   CHECK(x.slowest_silent_ms == m.slowest_silent_ms);
+  CHECK(x.encoding == m.encoding);
+}
+
+TEST_CASE("Codec: what encoders and producers say comes back whole") {
+  const EncoderState e = examples::encoder_state(), e2 = through(e);
+  CHECK(e2.session == e.session);
+  CHECK(e2.seq == e.seq);
+  CHECK(e2.name == e.name);
+  CHECK(e2.encoder == e.encoder);
+  CHECK(e2.room == e.room);
+  CHECK(e2.producer == e.producer);
+  CHECK(e2.taken == e.taken);
+  CHECK(e2.held == e.held);
+  CHECK(e2.working_ms == e.working_ms);
+  const Struck s = examples::struck(), s2 = through(s);
+  CHECK(s2.producer == s.producer);
+  CHECK(s2.session == s.session);
+  CHECK(s2.number == s.number);
+  CHECK(s2.signal == s.signal);
+  CHECK(s2.overdue == s.overdue);
+  CHECK(s2.text == s.text);
+  const ProducerWord w = examples::producer_word(), w2 = through(w);
+  CHECK(w2.session == w.session);
+  CHECK(w2.finished == w.finished);
+  CHECK(w2.refused == w.refused);
+}
+
+TEST_CASE("Codec: records and what became of them come back whole, each with its own frames") {
+  const RecordBatch b = examples::record_batch(), b2 = through(b);
+  CHECK(b2.session == b.session);
+  CHECK(b2.number == b.number);
+  CHECK(b2.lease_ms == b.lease_ms);
+  CHECK((b2.sources == b.sources));
+  CHECK((b2.records == b.records));
+  CHECK(examples::texts_of(b2.bytes) == examples::texts_of(b.bytes));
+  const EncodedBatch e = examples::encoded_batch(), e2 = through(e);
+  CHECK(e2.producer == e.producer);
+  CHECK(e2.session == e.session);
+  CHECK(e2.number == e.number);
+  REQUIRE(e2.records.size() == e.records.size());
+  for (std::size_t i = 0; i < e.records.size(); ++i) {
+    CHECK(e2.records[i].lost == e.records[i].lost);
+    CHECK(e2.records[i].text == e.records[i].text);
+    CHECK(e2.records[i].id == e.records[i].id);
+    REQUIRE(e2.records[i].samples.size() == e.records[i].samples.size());
+    for (std::size_t k = 0; k < e.records[i].samples.size(); ++k)
+      CHECK(examples::texts_of(e2.records[i].samples[k]) ==
+            examples::texts_of(e.records[i].samples[k]));
+  }
 }
 
 TEST_CASE("Codec: every reason of an error has its name on the wire") {

@@ -146,12 +146,45 @@ inline Notice notice() {
   n.identity = {{"seed", "17"}, {"pack.capacity", "8192"}};
   n.slowest_rank = 6;
   n.slowest_silent_ms = 900;
+  n.encoding = "records to be encoded from an encoder process since 3 s";
   return n;
 }
 
+inline EncoderState encoder_state() {
+  return {{}, 0xABCD,   7,  "host, process 4711", "python m:f version=2", 2, 0xFEED,
+          12, {11, 12}, 340};
+}
+
+inline RecordBatch record_batch() {
+  return {{},
+          0xFEED,
+          12,
+          60000,
+          {{"text", {{"text", "body"}, {"id", "key"}}}},
+          {{"s0:7", 0xFFFFFFFFFFFFFFF1, 0, "json"}, {"s0:9+1", 5, 0, "text"}},
+          {bytes_of<char>({'{', '}'}), bytes_of<char>({'a'})}};
+}
+
+inline EncodedBatch encoded_batch() {
+  return {{},
+          0xFEED,
+          0xABCD,
+          12,
+          {{"", "", "q1", {encode_samples(samples()), encode_samples(samples())}},
+           {"encode", "my.py:3: ValueError: no", "", {}},
+           {"", "", "", {}}}};
+}
+
+inline Struck struck() {
+  return {{}, 0xFEED, 0xABCD, 12, 11, true, "signal 11 (Segmentation fault)"};
+}
+
+inline ProducerWord producer_word() { return {{}, 0xFEED, true, "another encoder"}; }
+
 inline std::vector<Message> all() {
-  return {window(), slice(), report(), subscribe(), welcome(),
-          pack(),   end(),   error(),  waiting(),   notice()};
+  return {window(),        slice(),        report(),        subscribe(), welcome(),
+          pack(),          end(),          error(),         waiting(),   notice(),
+          encoder_state(), record_batch(), encoded_batch(), struck(),    producer_word()};
 }
 
 inline std::string text_of(const Buffer& b) {
