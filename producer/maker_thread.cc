@@ -53,8 +53,12 @@ std::uint64_t MakerThread::quarantine_unwritten() const {
 // An exception, such as memory that ran out, would end the process without a word.
 MakerThread::Made MakerThread::serve(const ReadRequest& request) {
   try {
+    if (const Status ok = maker_->reaches(request.place); !ok) {
+      return {request.ticket, tl::unexpected<Error>(ok.error()), true, std::nullopt};
+    }
     std::vector<Loss> losses;
-    Made made{request.ticket, maker_->make(request.lane, request.place, losses), std::nullopt};
+    Made made{request.ticket, maker_->make(request.lane, request.place, losses), false,
+              std::nullopt};
     if (!made.window) return made;
     if (Status ok = quarantine_.write(*made.window, losses); !ok)
       made.quarantine_trouble = ok.error();
@@ -64,7 +68,7 @@ MakerThread::Made MakerThread::serve(const ReadRequest& request) {
             fail(ExitCode::kBug,
                  fmt::format("window {} of lane {}, epoch {}: making it failed: {}",
                              request.place.index, request.lane, request.place.epoch, e.what())),
-            std::nullopt};
+            false, std::nullopt};
   }
 }
 

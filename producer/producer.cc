@@ -159,14 +159,21 @@ bool Producer::on_window(std::uint64_t ticket, Window w, Instant now) {
 
 // A position comes from whoever can subscribe: it must not be able to end the line. P2 decides
 // again as soon as the base is another one.
-bool Producer::on_refused(std::uint64_t ticket, std::string text) {
+bool Producer::on_refused(std::uint64_t ticket, std::string text, bool gone) {
   if (!wanted(ticket)) return false;
   Lane& l =
       std::ranges::find(lanes_, ticket, [](const auto& e) { return e.second.ticket; })->second;
   l.ticket = 0;
   l.refused = text.empty() ? "the place is none of this job's" : std::move(text);
+  l.gone = gone;
   ++counters_.places_refused;
   return true;
+}
+
+void Producer::on_source_wait(std::string what, Instant now) {
+  if (what == source_wait_) return;
+  source_wait_ = std::move(what);
+  source_wait_since_ = now;
 }
 
 std::vector<Destination> Producer::lacking(const WindowKey& key, Instant now) const {

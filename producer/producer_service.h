@@ -47,7 +47,7 @@ class ProducerService {
   bool send(const Window& w);
   void take_reports(Instant t);
   void take_windows(Instant t);
-  void take_trouble(std::uint64_t ticket, const Error& error, Instant t);
+  void take_trouble(const MakerThread::Made& made, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);
 

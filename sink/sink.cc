@@ -199,7 +199,8 @@ void Sink::refuse_unreadable(const Notice& n, Instant now) {
           xxh3(place.position) != lane.refused->position_hash)
         continue;
       ++counters_.refused_bad;
-      send_error(p.address, *p.session, ErrorReason::kOtherJob,
+      send_error(p.address, *p.session,
+                 lane.refused->gone ? ErrorReason::kDataRefused : ErrorReason::kOtherJob,
                  fmt::format("sink {}: producer {} cannot read where the cursor stands: {}",
                              settings_.dp_rank, n.producer, lane.refused->text));
     }

@@ -118,7 +118,10 @@ void Subscriber::on_error(const ErrorMessage& e, Instant now) {
   // Who said done has used every pack already, whoever is there now.
   const bool late = state_ == SubscriberState::kClosing &&
                     (e.reason == ErrorReason::kLineFailed || e.reason == ErrorReason::kFenced);
-  end(late ? ExitCode::kDone : job ? ExitCode::kWrongJob : ExitCode::kUnreachable, e.text);
+  const ExitCode code = e.reason == ErrorReason::kDataRefused ? ExitCode::kDataRefused
+                        : job                                 ? ExitCode::kWrongJob
+                                                              : ExitCode::kUnreachable;
+  end(late ? ExitCode::kDone : code, e.text);
 }
 
 void Subscriber::on_waiting(const Waiting& w, Instant now) {

@@ -18,6 +18,11 @@ std::string cannot(std::string_view file, std::string_view what, int error) {
   return fmt::format("{} cannot be {}: {}", file, what, std::generic_category().message(error));
 }
 
+bool is_pipe(const std::string& path) {
+  struct stat st = {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 Result<Fd> open_to_read(const std::string& file) {
   int fd;
   // Without O_NONBLOCK a pipe without a writer would keep us here for ever.

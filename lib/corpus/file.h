@@ -22,6 +22,9 @@ struct FileStamp {
 // "FILE cannot be WHAT: CAUSE": the sentence of a call that failed with `error` (an errno).
 std::string cannot(std::string_view file, std::string_view what, int error);
 
+// Whether there is a named pipe (FIFO), or a link to one. Does not open it.
+bool is_pipe(const std::string& path);
+
 // A regular file, to be read. The errors name the file (kDataRefused).
 Result<Fd> open_to_read(const std::string& file);
 Result<FileStamp> stamp_of(const Fd& fd, const std::string& file);

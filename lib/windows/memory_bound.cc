@@ -36,6 +36,8 @@ constexpr double kClientRoomMin = 2, kClientRoomMax = 64;
 constexpr double kRawTokensFormat = 14, kRawTextFormat = 6;
 constexpr double kColumns = 5;
 
+constexpr std::uint64_t kPipeMin = std::uint64_t{16} << 20;
+
 struct BytesAToken {
   double raw;      // bytes of a record, a token
   double loose;    // bytes of a sample outside a window, a token
@@ -127,6 +129,13 @@ MemoryAssumptions assumptions_for(const Job& job, std::uint32_t producers) {
     if (!none) assumptions.model_bytes = size;
   }
   return assumptions;
+}
+
+std::uint64_t pipe_memory(const Job& job) {
+  const double tokens = job.deliver.window_credit * window_tokens(job) +
+                        2 * (static_cast<double>(tokens_wanted(job.pack)) + job.pack.capacity);
+  const double bytes = 2 * tokens * sizes_of(job, {}).raw;
+  return std::max(kPipeMin, static_cast<std::uint64_t>(bytes));
 }
 
 MemoryBound memory_bound(const Job& job, const MemoryAssumptions& assumptions) {

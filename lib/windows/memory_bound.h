@@ -28,6 +28,10 @@ struct MemoryAssumptions {
 // As above with the model's size looked up.
 MemoryAssumptions assumptions_for(const Job& job, std::uint32_t producers);
 
+// What a producer keeps of a pipe's records, at most, so that the windows of deliver.window_credit
+// can be made again: of records as the defaults above assume them, twice over.
+std::uint64_t pipe_memory(const Job& job);
+
 // The formulas stand in memory_bound.cc.
 MemoryBound memory_bound(const Job& job, const MemoryAssumptions& assumptions);
 

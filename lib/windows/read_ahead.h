@@ -12,6 +12,7 @@
 #include "lib/corpus/selection.h"
 #include "lib/corpus/source.h"
 #include "lib/encode/pool.h"
+#include "lib/windows/pipe_order.h"
 
 namespace packline {
 
@@ -50,14 +51,20 @@ class ReadAhead {
   // What was read for it before is forgotten.
   void restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                const std::vector<std::uint64_t>& first, std::uint64_t head);
+  // The same for a lane that reads a pipe, whose order grows; the lane's end is where the pipe's is.
+  // `pipe` must outlive it. What has not come is waited for by has_next() and next() alone.
+  void restart(std::uint32_t lane, PipeOrder& pipe, std::uint64_t epoch,
+               const std::vector<std::uint64_t>& first, std::uint64_t head);
   // The same for chosen places of the whole order, whatever lanes they are of; `number` of what
   // comes back is that place.
   void read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                    std::vector<std::uint64_t> places);
   void stop(std::uint32_t lane);
 
-  // Whether the lane has a record that next() has not given.
+  // Whether the lane has a record that next() has not given; of a pipe, as far as is known.
   bool more(std::uint32_t lane) const;
+  // The same, but waits for a pipe to tell. Error: that record cannot be read.
+  Result<bool> has_next(std::uint32_t lane);
   // The lane's next record; there must be one. Waits for the encoder. Error: its bytes could not be
   // read.
   Result<EncodedRecord> next(std::uint32_t lane);
@@ -91,6 +98,7 @@ class ReadAhead {
     std::uint64_t offset = 0, stride = 1;  // record number n stands at offset + n * stride
     std::deque<std::uint64_t> first;       // to be read before `head`
     std::uint64_t head = 0, end = 0;       // records to be read
+    PipeOrder* pipe = nullptr;             // where the records come from one
     std::optional<Error> unreadable;       // of the record that would be read next
     std::deque<PutBy> put_by;
     std::size_t groups_out = 0;     // in the pool, of this generation
@@ -99,7 +107,8 @@ class ReadAhead {
 
   bool unread(const Lane& lane) const;
   bool room(bool urgent) const;
-  void submit_group(std::uint32_t lane);
+  bool settled(Lane& lane, std::uint64_t number, bool wait);
+  bool submit_group(std::uint32_t lane, bool wait = false);
   Result<PoolRecord> read(const Lane& lane, const Item& item);
   void take_group();
 

@@ -77,7 +77,7 @@ TEST_CASE("LineView: a window that is being made, or not yet") {
 
 TEST_CASE("LineView: a window whose lane some rank wants from nowhere") {
   View v;
-  v.notice.lanes = {{1, true, 0, 8, 0, false, 0, RefusedPlace{7, "no position of this job"}}};
+  v.notice.lanes = {{1, true, 0, 8, 0, false, 0, "", RefusedPlace{7, "no position of this job"}}};
   CHECK(v.about() ==
         "producer 1 cannot make window 33 of that lane, for some rank wants it at a place of no "
         "such job: no position of this job");

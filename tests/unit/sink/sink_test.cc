@@ -87,7 +87,7 @@ TEST_CASE("Sink: who wants a place that a producer cannot read is told, others a
   l.sink.on_subscribe("c", l.subscribe(Line::start(), 4, 2), at_ms(1));
   Notice n = l.notice(0);
   n.lanes = {
-      {0, true, 0, 1, 0, false, 0, RefusedPlace{xxh3("garbage"), "no position of this job"}}};
+      {0, true, 0, 1, 0, false, 0, "", RefusedPlace{xxh3("garbage"), "no position of this job"}}};
   l.sink.on_notice(n, at_ms(2));
   const auto errors = l.told<ErrorMessage>();
   REQUIRE(errors.size() == 1);
