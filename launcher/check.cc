@@ -12,7 +12,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json bound_json(const MemoryBound& b) {
-  return {{"producer", b.producer}, {"packer", b.packer}, {"sink", b.sink}, {"client", b.client}};
+  return {{"producer", b.producer},
+          {"packer", b.packer},
+          {"sink", b.sink},
+          {"client", b.client},
+          {"producer_a_sample", b.producer_a_sample}};
 }
 
 int complain_as_json(const std::vector<Mistake>& mistakes) {
@@ -47,6 +51,12 @@ int check_command(const ReportCommand& c) {
              effective_yaml(job), producers, producers == 1 ? "" : "s");
   fmt::print("#   producer {:.0f}   packer {:.0f}   sink {:.0f}   trainer client {:.0f}\n",
              mib(bound.producer), mib(bound.packer), mib(bound.sink), mib(bound.client));
+  if (bound.producer_a_sample > 0) {
+    fmt::print(
+        "#   and of each producer {} bytes more a sample of an epoch (pack.plan: global): {:.0f} "
+        "MiB for ten million\n",
+        bound.producer_a_sample, mib(bound.producer_a_sample * 10'000'000));
+  }
   return 0;
 }
 

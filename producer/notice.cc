@@ -39,7 +39,8 @@ std::optional<std::uint32_t> Producer::slowest_rank() const {
     const Key base = l.held.begin()->first;
     if (slowest && base >= lowest) continue;
     lowest = base;
-    slowest = reports_.slowest_in(lane);
+    const auto awaited = awaited_rank(lane);
+    slowest = awaited ? awaited : reports_.slowest_in(lane);
   }
   return slowest;
 }
@@ -63,12 +64,10 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
     ln.reading = l.ticket != 0 && l.asked;
     if (ln.reading) {
       ln.waits_for = cut(source_wait_);
-      ln.reading_ms =
-          elapsed_ms(source_wait_.empty() ? l.reading_since : source_wait_since_, now);
+      ln.reading_ms = elapsed_ms(source_wait_.empty() ? l.reading_since : source_wait_since_, now);
     }
     if (!l.refused.empty()) {
-      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused),
-                    l.gone};
+      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused), l.gone};
     }
     n.lanes.push_back(std::move(ln));
   }
@@ -80,7 +79,10 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
   }
   n.identity = settings_.identity;
   n.slowest_rank = slowest_rank();
-  if (n.slowest_rank) n.slowest_silent_ms = elapsed_ms(reports_.all().at(*n.slowest_rank).at, now);
+  if (n.slowest_rank) {
+    const auto it = reports_.all().find(*n.slowest_rank);
+    n.slowest_silent_ms = elapsed_ms(it == reports_.all().end() ? started_ : it->second.at, now);
+  }
   return n;
 }
 

@@ -28,6 +28,8 @@ struct ProducerSettings {
   std::uint64_t session = 0;        // of this life; random
   Identity identity;                // of the job; notices carry it
   DeliveryTimes times;
+  // The source cannot go back at will: nothing is let go before every rank has said what it wants.
+  bool reads_once = false;
 };
 
 // ACTIVE ──(every dp_rank's sink reported done)──► FINISHED ──(all said bye, or silence)──► DONE
@@ -128,6 +130,8 @@ class Producer {
   void plan(Instant now);
   static bool reaches(const Lane& l, const Place& base);
   void plan_lane(std::uint32_t lane, Lane& l);
+  void move_base(std::uint32_t lane, Lane& l, const Place& base);
+  std::optional<std::uint32_t> awaited_rank(std::uint32_t lane) const;
   bool full(const Lane& l) const { return l.head && l.held.size() >= settings_.window_credit; }
   bool on_its_way(const Leases::Lease& l) const;
   std::vector<Window*> in_order();
@@ -149,7 +153,7 @@ class Producer {
   std::optional<Instant> unsent_since_;  // no packer could be written since then
   std::string source_wait_;              // what the reading waits for; "" = for nothing
   Instant source_wait_since_{};
-  std::optional<Instant> full_since_;    // no lane can be read on for want of credit since then
+  std::optional<Instant> full_since_;  // no lane can be read on for want of credit since then
 };
 
 }  // namespace packline

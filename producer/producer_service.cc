@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/config/addresses.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/progress_json.h"
@@ -57,6 +59,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.job = job_.shape();
   settings.window_credit = job_.deliver.window_credit;
   settings.session = session_;
+  settings.reads_once = std::ranges::any_of(job_.sources, &SourceSettings::pipe);
   settings.identity = job_.identity;
   settings.times = job_.deliver.times;
   machine_.emplace(settings, now());

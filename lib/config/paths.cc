@@ -127,7 +127,8 @@ std::string why_unreadable(const std::string& path, Pipes pipes) {
     return error == ENOENT ? kAbsent : fmt::format("cannot be read: {}", std::strerror(error));
   }
   if (S_ISDIR(info.st_mode)) return "is a folder, not a file";
-  if (!S_ISREG(info.st_mode) && !(S_ISFIFO(info.st_mode) && pipes == Pipes::kTaken)) return "is no regular file";
+  if (!S_ISREG(info.st_mode) && !(S_ISFIFO(info.st_mode) && pipes == Pipes::kTaken))
+    return "is no regular file";
   if (::access(path.c_str(), R_OK) != 0) {
     return fmt::format("cannot be read: {}", std::strerror(errno));
   }

@@ -46,7 +46,7 @@ Result<FileStamp> stamp_of(const Fd& fd, const std::string& file) {
     return fail(ExitCode::kDataRefused, cannot(file, "looked at", errno));
   }
   return FileStamp{static_cast<std::uint64_t>(st.st_size),
-                   st.st_mtim.tv_sec * std::int64_t{1000000000} + st.st_mtim.tv_nsec,
+                   st.st_ctim.tv_sec * std::int64_t{1000000000} + st.st_ctim.tv_nsec,
                    static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino)};
 }
 

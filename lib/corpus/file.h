@@ -13,7 +13,7 @@ namespace packline {
 // What tells one state of a file from another.
 struct FileStamp {
   std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
+  std::int64_t changed_ns = 0;  // ctime: unlike mtime nobody can set it back
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool operator==(const FileStamp&) const = default;

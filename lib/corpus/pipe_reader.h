@@ -9,8 +9,8 @@
 
 namespace packline {
 
-// The bytes of a named pipe, once, from front to back. Opened with the first read(), so that whoever
-// only looks at a job does not let a writer begin.
+// The bytes of a named pipe, once, from front to back. Opened with the first read(), so that
+// whoever only looks at a job does not let a writer begin.
 //
 // What was taken out of a pipe is gone. So a note stands in `<state>/pipes` from the first read to
 // the pipe's end: who finds it there comes after a process that died in the middle, and would take
@@ -26,7 +26,8 @@ class PipeReader {
     bool ended = false;     // every writer has closed it
   };
   // Waits for bytes or the end where `wait` says so. Errors: kDataRefused, what unread() says, and
-  // another process that reads it; kWrongJob, a note that cannot be written; kTerminated, cancelled.
+  // another process that reads it; kWrongJob, a note that cannot be written; kTerminated,
+  // cancelled.
   Result<Got> read(char* to, std::size_t size, bool wait);
 
   // Whether it can still be read from its beginning. Error (kDataRefused): someone began already.

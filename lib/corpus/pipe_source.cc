@@ -16,9 +16,9 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kPipeReadBytes = std::size_t{256} << 10;
-constexpr std::size_t kHeadBytes = 16;            // enough to know how it is packed
+constexpr std::size_t kHeadBytes = 16;                   // enough to know how it is packed
 constexpr std::size_t kBlankMax = std::size_t{1} << 20;  // before a text that may be an array
-constexpr std::uint64_t kRecordCost = 64;         // of a record, beside its bytes
+constexpr std::uint64_t kRecordCost = 64;                // of a record, beside its bytes
 constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -74,11 +74,11 @@ Result<bool> PipeSource::begin(bool ended) {
   const auto packed = compression_by(std::string_view(text_).substr(0, kHeadBytes), path());
   if (!packed) return tl::unexpected(packed.error());
   if (*packed != Compression::kNone) {
-    return fail(ExitCode::kDataRefused,
-                fmt::format("what comes through the pipe {} is packed by {}: unpack it on its way, "
-                            "as in `{} FILE > PIPE`",
-                            path(), name_of(*packed),
-                            *packed == Compression::kGzip ? "zcat" : "zstdcat"));
+    return fail(
+        ExitCode::kDataRefused,
+        fmt::format("what comes through the pipe {} is packed by {}: unpack it on its way, "
+                    "as in `{} FILE > PIPE`",
+                    path(), name_of(*packed), *packed == Compression::kGzip ? "zcat" : "zstdcat"));
   }
   if (read_as == ReadAs::kJson) {
     scanner_ = std::make_unique<ArrayScanner>();
@@ -116,7 +116,8 @@ Status PipeSource::take(std::string_view bytes, bool ended) {
 
 void PipeSource::keep_records() {
   for (const IndexEntry& e : scanner_->entries) {
-    kept_.push_back({text_.substr(static_cast<std::size_t>(e.offset - text_at_), e.length), e.line});
+    kept_.push_back(
+        {text_.substr(static_cast<std::size_t>(e.offset - text_at_), e.length), e.line});
     bytes_ += e.length + kRecordCost;
   }
   scanner_->entries.clear();

@@ -19,12 +19,12 @@ std::uint64_t lowest_of(const Position& position) {
 }  // namespace
 
 PipeOrder::PipeOrder(PipeSource& pipe, ShuffleSettings shuffle, std::uint64_t seed,
-                     std::uint32_t window_credit)
+                     std::uint64_t windows_kept)
     : pipe_(pipe),
       shuffle_(shuffle),
       seed_(seed),
       block_(shuffle.kind == ShuffleKind::kBuffer ? std::min(shuffle.size, kUnknown) : 1),
-      window_credit_(window_credit),
+      windows_kept_(windows_kept),
       order_(order_of(kUnknown)) {}
 
 std::shared_ptr<const EpochOrder> PipeOrder::order_of(std::uint64_t records) const {
@@ -53,10 +53,9 @@ Status PipeOrder::check(const std::string& text) const {
   if (begin < pipe_.kept_from()) {
     return fail(ExitCode::kDataRefused,
                 fmt::format("it begins at record {} of the pipe {}, of which those from {} on are "
-                            "kept: a pipe cannot go back further than deliver.window_credit "
-                            "({} windows); to go on from older checkpoints read the records from "
-                            "a file",
-                            begin, pipe_.path(), pipe_.kept_from(), window_credit_));
+                            "kept: a pipe goes back as far as deliver.window_credit windows; to go "
+                            "on from older checkpoints read the records from a file",
+                            begin, pipe_.path(), pipe_.kept_from()));
   }
   if (position->record > pipe_.records()) {
     return fail(ExitCode::kDataRefused,
@@ -73,7 +72,7 @@ void PipeOrder::made(std::uint64_t index, const std::string& before) {
   if (!position) return;
   lowest_.erase(lowest_.lower_bound(index), lowest_.end());
   lowest_[index] = block_begin(lowest_of(*position));
-  while (lowest_.size() > window_credit_) lowest_.erase(lowest_.begin());
+  while (lowest_.size() > windows_kept_) lowest_.erase(lowest_.begin());
   pipe_.forget(lowest_.begin()->second);
 }
 

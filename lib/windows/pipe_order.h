@@ -13,13 +13,13 @@ namespace packline {
 
 // The order of a pipe's records, which is a file's as far as it is known: a place is settled once
 // its record came, or all records of its block of shuffle.size, or the pipe's end. And how far the
-// order can be gone back in: to the last `window_credit` windows that were made.
+// order can be gone back in: `windows_kept` windows from the last that was made.
 //
 // Of a job whose one source is the pipe, in one lane, one epoch. One thread at a time.
 class PipeOrder {
  public:
   PipeOrder(PipeSource& pipe, ShuffleSettings shuffle, std::uint64_t seed,
-            std::uint32_t window_credit);
+            std::uint64_t windows_kept);
 
   enum class Settled : std::uint8_t { kYes, kNotYet, kEnd };
   // Whether at() knows the record at a place; kEnd: the order has no such place. Where `wait` says
@@ -42,9 +42,9 @@ class PipeOrder {
   PipeSource& pipe_;
   const ShuffleSettings shuffle_;
   const std::uint64_t seed_, block_;
-  const std::uint32_t window_credit_;
+  const std::uint64_t windows_kept_;
   std::shared_ptr<const EpochOrder> order_;
-  bool whole_ = false;                            // the end is known
+  bool whole_ = false;                             // the end is known
   std::map<std::uint64_t, std::uint64_t> lowest_;  // place that a window made needs, by its index
 };
 

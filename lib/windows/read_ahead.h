@@ -51,8 +51,8 @@ class ReadAhead {
   // What was read for it before is forgotten.
   void restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                const std::vector<std::uint64_t>& first, std::uint64_t head);
-  // The same for a lane that reads a pipe, whose order grows; the lane's end is where the pipe's is.
-  // `pipe` must outlive it. What has not come is waited for by has_next() and next() alone.
+  // The same for a lane that reads a pipe, whose order grows; the lane's end is where the pipe's
+  // is. `pipe` must outlive it. What has not come is waited for by has_next() and next() alone.
   void restart(std::uint32_t lane, PipeOrder& pipe, std::uint64_t epoch,
                const std::vector<std::uint64_t>& first, std::uint64_t head);
   // The same for chosen places of the whole order, whatever lanes they are of; `number` of what

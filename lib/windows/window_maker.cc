@@ -38,7 +38,9 @@ class LaneWindowMaker final : public WindowMaker {
     pipe_source_ = sources_[0]->as_pipe();
     if (pipe_source_ == nullptr) return;
     PL_CHECK(job.lanes == 1 && job.epochs == 1);
-    pipe_.emplace(*pipe_source_, job.shuffle, job.seed, job.deliver.window_credit);
+    // As many behind what the slowest rank wants as a producer may be ahead of it.
+    pipe_.emplace(*pipe_source_, job.shuffle, job.seed,
+                  2 * std::uint64_t{job.deliver.window_credit});
   }
 
   Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
@@ -85,7 +87,7 @@ class LaneWindowMaker final : public WindowMaker {
   Planner planner_;
   PipeSource* pipe_source_ = nullptr;  // where the job reads one
   std::optional<PipeOrder> pipe_;      // its order
-  ReadAhead reading_;  // last: its threads end before what they use
+  ReadAhead reading_;                  // last: its threads end before what they use
 };
 
 std::uint64_t LaneWindowMaker::records() const {

@@ -74,8 +74,8 @@ class WindowMaker {
   // follow do the same.
   virtual void cancel() = 0;
 
-  // Whether a place can still be made, of sources that cannot go back. Error (kDataRefused): why not.
-  // Not while make() runs.
+  // Whether a place can still be made, of sources that cannot go back. Error (kDataRefused): why
+  // not. Not while make() runs.
   virtual Status reaches(const Place&) const { return {}; }
 
   // From any thread: what make() waits for now, as "the pipe P, whose writer sends nothing", or "".

@@ -190,8 +190,8 @@ struct SentWindow {
 };
 
 // Why a producer cannot make the window at the head of a lane: the place was given by a cursor that
-// is none of this job's, or the source cannot go back to it. A rank that wants exactly that place is
-// to be told.
+// is none of this job's, or the source cannot go back to it. A rank that wants exactly that place
+// is to be told.
 struct RefusedPlace {
   std::uint64_t position_hash = 0;  // XXH3 of the position, which may be long
   std::string text;                 // the sentence; cut, and "" beyond the first 64 lanes

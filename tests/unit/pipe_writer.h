@@ -29,7 +29,8 @@ class PipeWriter {
           const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
           Rng rng(seed);
           for (std::size_t at = 0; at < text.size();) {
-            const std::size_t piece = rng.below(8) == 0 ? 1 + rng.below(100'000) : 1 + rng.below(40);
+            const std::size_t piece =
+                rng.below(8) == 0 ? 1 + rng.below(100'000) : 1 + rng.below(40);
             const ssize_t n = ::write(fd, text.data() + at, std::min(piece, text.size() - at));
             if (n <= 0) break;
             at += static_cast<std::size_t>(n);

@@ -79,7 +79,7 @@ TEST_CASE("FileIndex: is reused while the file is the same, also when it was onl
   touch(file);
   CHECK_FALSE(opened(file, state).made());
   const std::string refreshed = TempFolder::read(index_file);
-  CHECK(refreshed != first);  // the new mtime is noted
+  CHECK(refreshed != first);  // the new ctime is noted
   CHECK(refreshed.substr(kIndexHeaderBytes) == first.substr(kIndexHeaderBytes));
   CHECK_FALSE(opened(file, state).made());
   CHECK(TempFolder::read(index_file) == refreshed);

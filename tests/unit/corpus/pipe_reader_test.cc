@@ -27,8 +27,7 @@ struct Pipe {
   std::size_t notes() const {
     const std::filesystem::path notes = folder.path("pipes");
     if (!std::filesystem::exists(notes)) return 0;
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(notes), {}));
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(notes), {}));
   }
 };
 
@@ -61,7 +60,8 @@ TEST_CASE("PipeReader: only a process that reads opens the pipe") {
   CHECK(p.notes() == 0);
 }
 
-TEST_CASE("PipeReader: who comes after one that died in the middle is told so, one after the end not") {
+TEST_CASE(
+    "PipeReader: who comes after one that died in the middle is told so, one after the end not") {
   Pipe p;
   int writer = -1;
   {
@@ -75,8 +75,8 @@ TEST_CASE("PipeReader: who comes after one that died in the middle is told so, o
   const Status refused = second.unread();
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ExitCode::kDataRefused);
-  CHECK(refused.error().text.starts_with(
-      fmt::format("the pipe {} was begun by process {} and not read to its end", p.path, getpid())));
+  CHECK(refused.error().text.starts_with(fmt::format(
+      "the pipe {} was begun by process {} and not read to its end", p.path, getpid())));
   CHECK(p.read(second, false).error().text == refused.error().text);
   for (const auto& note : std::filesystem::directory_iterator(p.folder.path("pipes"))) {
     CHECK(refused.error().text.find("remove " + note.path().string()) != std::string::npos);

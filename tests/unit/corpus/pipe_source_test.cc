@@ -27,7 +27,8 @@ SourceSettings settings_of(const std::string& file, ReadAs read_as) {
 
 struct Piped {
   explicit Piped(const std::string& text, ReadAs read_as = ReadAs::kAuto,
-                std::uint64_t kept = kPlenty, const std::string& name = "p", std::uint64_t seed = 1)
+                 std::uint64_t kept = kPlenty, const std::string& name = "p",
+                 std::uint64_t seed = 1)
       : path(make_pipe(folder.path(name))),
         writer(path, text, seed),
         source(std::move(*PipeSource::open(settings_of(path, read_as), folder.path(), kept))) {}
@@ -75,7 +76,8 @@ std::string random_lines(Rng& rng) {
 std::string random_array(Rng& rng) {
   std::string text = rng.below(2) == 0 ? " \n[" : "[";
   for (std::uint64_t n = rng.below(100); n > 0; --n) {
-    text += fmt::format("{{\"text\": \"{}]\\\"\",\n \"n\": [{}]}}", std::string(rng.below(60), 'y'), n);
+    text +=
+        fmt::format("{{\"text\": \"{}]\\\"\",\n \"n\": [{}]}}", std::string(rng.below(60), 'y'), n);
     text += n > 1 ? " ,\n" : "\n";
   }
   return text + "]\n";

@@ -98,6 +98,13 @@ TEST_CASE("Sink: who wants a place that a producer cannot read is told, others a
   CHECK(l.told<ErrorMessage>("c").empty());
   CHECK(l.sink.state() == SinkState::kServing);
 
+  // One that is the job's, but gone, is the data's trouble.
+  l.forget();
+  n.lanes[0].refused->gone = true;
+  l.sink.on_notice(n, at_ms(2));
+  REQUIRE(l.told<ErrorMessage>().size() == 1);
+  CHECK(l.told<ErrorMessage>()[0].reason == ErrorReason::kDataRefused);
+
   // A notice from before it came back from another checkpoint is not about it.
   l.forget();
   l.sink.on_subscribe("a", l.subscribe(after(Line::start(), Line::slice(0, 0, 0)), 4, 0), at_ms(3));
