@@ -142,6 +142,7 @@ void Sink::on_subscribe(const std::string& address, const Subscribe& s, Instant 
   const std::optional<StreamPoint> before = mark();
   move_mark();
   refuse_misfits();
+  if (end_if_bare(now)) return;
   release(p);
   for (Peer& each : peers_) serve(each, now);
   if (mark() != before || all_done() != was_done) report(now);
@@ -267,6 +268,7 @@ void Sink::on_slice(Slice s, Instant now) {
   ++counters_.slices;
   refuse_misfits();
   settle();
+  if (end_if_bare(now)) return;
   for (Peer& p : peers_) serve(p, now);
   report(now);
 }

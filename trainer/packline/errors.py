@@ -36,7 +36,7 @@ class LineFailed(PacklineError):
 
 
 class DataRefused(PacklineError):
-    """The records that the cursor asks for cannot be had: they came through a pipe, which cannot go back."""
+    """The records cannot be had: they came through a pipe, which cannot go back, or an epoch without end lost all."""
 
 
 class OtherStreamVersion(PacklineError):
