@@ -12,11 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json bound_json(const MemoryBound& b) {
-  return {{"producer", b.producer},
-          {"packer", b.packer},
-          {"sink", b.sink},
-          {"client", b.client},
-          {"producer_a_sample", b.producer_a_sample}};
+  return {{"producer", b.producer}, {"packer", b.packer}, {"sink", b.sink}, {"client", b.client}};
 }
 
 int complain_as_json(const std::vector<Mistake>& mistakes) {
@@ -42,7 +38,8 @@ int check_command(const ReportCommand& c) {
   if (c.json) {
     const Json out = {{"mistakes", Json::array()},
                       {"settings", effective_yaml(job)},
-                      {"memory_bound_bytes", bound_json(bound)}};
+                      {"memory_bound_bytes", bound_json(bound)},
+                      {"memory_bound_bytes_a_sample", {{"producer", bound.producer_a_sample}}}};
     fmt::print("{}\n", dump_json(out, 2));
     return 0;
   }

@@ -12,7 +12,8 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kEpochsKept = 64;
-constexpr std::uint64_t kLongestMs = 7 * 24 * 3600 * 1000;  // the most that a job file takes
+constexpr std::uint64_t kLongestMs =
+    std::uint64_t{7} * 24 * 3600 * 1000;  // the most that a job file takes
 
 // A number off the wire: as nanoseconds a large one would overflow.
 Duration told(std::uint64_t ms) { return std::chrono::milliseconds(std::min(ms, kLongestMs)); }

@@ -101,7 +101,7 @@ EpochOrder LaneWindowMaker::new_order(std::uint64_t epoch) const {
   for (const auto& source : sources_) {
     shares.push_back({source->records(), source->settings().weight, source->settings().repeat});
   }
-  return {std::move(shares), shuffle_, seed_, epoch};
+  return {shares, shuffle_, seed_, epoch};
 }
 
 std::shared_ptr<const EpochOrder> LaneWindowMaker::order_of(std::uint64_t epoch) {
