@@ -1,103 +1,40 @@
 """See bench/delivery and bench/README.md."""
 
 import argparse
-import json
 import os
 import signal
 import statistics
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
-from token_data import write_tokens
+from line import BIN, CLIENT_PYTHON, WORK, run_json, run_line, write_job
+from processes import MemoryWatch
+from rounds import in_turns
+from token_data import token_file
 
-ROOT = Path(__file__).resolve().parents[1]
-WORK = ROOT / "build/bench"
-BIN = ROOT / "build/release/bin"
-SEED = 20
 PAUSE_S = 2.5  # of the trainer, where memory is measured
 HOLD_UP_S = 0.7  # of the sink there, within that; less than a packer's patience with it
 
-JOB = """\
-version: 1
-name: delivery
-seed: 17
-epochs: 1
-state: .packline
-sources:
-  - {{path: "{data}", format: tokens}}
-shuffle: {{kind: full}}
-lanes: 4
-encode: {{kind: tokens, threads: 1}}
-pack: {{capacity: 8192, strategy: best_fit_decreasing, packs_per_window: 64, over_long: error}}
-deliver: {{dp_size: 1}}
-"""
-
-
-def run_json(command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
 
 def parse_alone(data):
-    return run_json([str(BIN.parents[1] / "bench/parse_alone"), str(data)])
+    return run_json([str(BIN / "bench_parse_alone"), str(data)])
 
 
-def anonymous_bytes(pid):
-    """RssAnon of a process, 0 when it is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
-    return int(found[0]) * 1024 if found else 0
+class HeldUpSink:
+    """Holds the sinks up for a moment once the file `resting` is there, so that what waits for them gathers in the packer."""
 
+    def __init__(self, resting):
+        self._resting, self._until, self._stopped = resting, 0, []
 
-def children_of(pid):
-    """{pid: name of the executable} of a process's own children."""
-    found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            if parent == pid:
-                argv = (stat.parent / "cmdline").read_bytes().split(b"\0")
-                found[int(stat.parent.name)] = os.path.basename(argv[0].decode())
-        except (OSError, IndexError):
-            continue
-    return found
-
-
-class MemoryWatch:
-    """Samples the anonymous memory of a process's children until stopped; `peaks` by executable. Holds the sinks up for a
-    moment once the file `resting` is there, so that what waits for them gathers in the packer."""
-
-    def __init__(self, pid, resting):
-        self.peaks = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(pid, resting))
-        self._thread.start()
-
-    def _run(self, pid, resting):
-        names, turn, held_up, until = {}, 0, [], 0
-        while not self._stop.wait(0.005):
-            if turn % 20 == 0:
-                names.update(children_of(pid))
-            turn += 1
-            if not until and resting.exists():
-                held_up = [child for child, name in names.items() if name == "packline-sink"]
-                until = time.monotonic() + HOLD_UP_S
-                send(signal.SIGSTOP, held_up)
-            elif held_up and time.monotonic() > until:
-                send(signal.SIGCONT, held_up)
-                held_up = []
-            for child, name in names.items():
-                self.peaks[name] = max(self.peaks.get(name, 0), anonymous_bytes(child))
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join()
-        return self.peaks
+    def __call__(self, names):
+        if not self._until and self._resting.exists():
+            self._stopped = [child for child, name in names.items() if name == "packline-sink"]
+            self._until = time.monotonic() + HOLD_UP_S
+            send(signal.SIGSTOP, self._stopped)
+        elif self._stopped and time.monotonic() > self._until:
+            send(signal.SIGCONT, self._stopped)
+            self._stopped = []
 
 
 def send(number, children):
@@ -108,24 +45,12 @@ def send(number, children):
             pass
 
 
-def run_line(job, args, watch=False):
-    """One run of the line; what its client measured and, if watched, the memory peaks."""
-    out, summary, resting = WORK / "client.json", WORK / "summary.json", WORK / "client.json.resting"
-    for path in (out, summary, resting):
-        path.unlink(missing_ok=True)
-    sets = [word for value in args.set for word in ("--set", value)]
-    command = [str(BIN / "packline"), "run", str(job), *sets, "--producers", str(args.producers),
-               "--packers", str(args.packers), "--summary", str(summary), "--", sys.executable,
-               str(ROOT / "bench/delivery_client.py"), str(job), str(out), str(PAUSE_S if watch else 0)]
-    log = WORK / "line.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
-        memory = MemoryWatch(process.pid, resting) if watch else None
-        code = process.wait()
-        peaks = memory.stop() if memory else {}
-    if code:
-        raise SystemExit(f"the line ended with exit code {code}:\n{log.read_text()[-3000:]}")
-    return {**json.loads(out.read_text()), "summary": json.loads(summary.read_text()), "peaks": peaks}
+def peaks(job, options):
+    """Anonymous bytes of each role, at most, when every role holds all that it may hold."""
+    resting = Path(f"{WORK / job.stem}.client.json.resting")
+    resting.unlink(missing_ok=True)
+    held_up = HeldUpSink(resting)
+    return run_line(job, "resting.py", [PAUSE_S], options, lambda pid: MemoryWatch(pid, held_up))["peaks"]
 
 
 def rates(name, values):
@@ -141,7 +66,7 @@ def memory_table(bounds, peaks):
     print("  anonymous memory    peak MiB   bound MiB   bound / peak")
     broken = []
     for role in ("producer", "packer", "sink", "client"):
-        name = os.path.basename(sys.executable) if role == "client" else f"packline-{role}"
+        name = CLIENT_PYTHON.name if role == "client" else f"packline-{role}"
         peak, bound = peaks.get(name, 0), bounds[role]
         if not peak:
             broken.append(f"no {role} was seen")
@@ -154,19 +79,6 @@ def memory_table(bounds, peaks):
     return broken
 
 
-def interleaved(job, data, args):
-    """Alternates the two, so that what else the machine does meets both alike."""
-    alone, line = [], []
-    for number in range(1, args.rounds + 1):
-        parsed, delivered = parse_alone(data), run_line(job, args)
-        if delivered["tokens"] != parsed["tokens"]:
-            raise SystemExit(f"{parsed['tokens']} tokens in the file, {delivered['tokens']} delivered")
-        alone.append(parsed["tokens"] / parsed["seconds"] / 1e6)
-        line.append(delivered["tokens"] / delivered["seconds"] / 1e6)
-        print(f"  round {number}: alone {alone[-1]:.1f}, line {line[-1]:.1f} M tokens/s", flush=True)
-    return alone, line
-
-
 def main():
     parser = argparse.ArgumentParser(description="delivery of ready tokens against simdjson alone")
     parser.add_argument("--rounds", type=int, default=5)
@@ -177,23 +89,30 @@ def main():
     parser.add_argument("--require", type=float, help="fail when the ratio is below, or a memory bound is broken")
     args = parser.parse_args()
 
-    data, job = WORK / f"tokens-{args.tokens}-{SEED}.jsonl", WORK / "delivery.yaml"
-    if not data.exists():
-        write_tokens(data, args.tokens, SEED)
-    job.write_text(JOB.format(data=data.name))
+    data = token_file(WORK, args.tokens)
+    job = write_job("delivery", data.name)
     sets = [word for value in args.set for word in ("--set", value)]
+    options = [*sets, "--producers", str(args.producers), "--packers", str(args.packers)]
     bounds = run_json([str(BIN / "packline"), "check", str(job), *sets, "--format", "json"])["memory_bound_bytes"]
 
-    parse_alone(data)  # the file into the page cache
-    first = run_line(job, args)  # makes the index, which later runs keep
-    watched = run_line(job, args, watch=True)
-    print(f"{first['tokens']:,} tokens in {first['packs']:,} packs, {data.stat().st_size / 1e6:.0f} MB of JSONL, to "
-          f"{first['layout']}; {args.producers} producer, {args.packers} packer, {os.cpu_count()} cores")
-    alone, line = interleaved(job, data, args)
-    middle_alone, middle_line = rates("simdjson alone", alone), rates("the line", line)
-    ratio = middle_line / middle_alone
+    parsed = parse_alone(data)  # the file into the page cache
+    first = run_line(job, "ready.py", options=options)  # makes the index, which later runs keep
+    watched = peaks(job, options)
+    print(f"{first['tokens']:,} tokens in {first['packs']:,} packs, {data.stat().st_size / 1e6:.0f} MB of JSONL, to hf "
+          f"tensors; {args.producers} producer, {args.packers} packer, {os.cpu_count()} cores")
+    found = in_turns(
+        args.rounds,
+        {"simdjson alone": lambda: parse_alone(data), "the line": lambda: run_line(job, "ready.py", options=options)},
+    )
+    for one in found["the line"]:
+        if one["tokens"] != parsed["tokens"]:
+            raise SystemExit(f"{parsed['tokens']} tokens in the file, {one['tokens']} delivered")
+    alone, line = (
+        rates(side, [one["tokens"] / one["seconds"] / 1e6 for one in all_]) for side, all_ in found.items()
+    )
+    ratio = line / alone
     print(f"  ratio            {ratio:.2f}")
-    broken = memory_table(bounds, watched["peaks"])
+    broken = memory_table(bounds, watched)
     for sentence in broken:
         print(f"  {sentence}")
     if args.require and (ratio < args.require or broken):

@@ -5,6 +5,7 @@ Sample lengths are drawn from the histogram of a real chat set, tests/data/histo
 """
 
 import csv
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -37,3 +38,44 @@ def write_tokens(path, tokens, seed):
             labels = ["-100"] * prompt + ids[prompt:]
             file.write(f'{{"id":"{number}","input_ids":[{",".join(ids)}],"labels":[{",".join(labels)}]}}\n')
     part.replace(path)
+
+
+def token_file(folder, tokens, seed=20):
+    """Such a file of that many tokens, made once."""
+    path = folder / f"tokens-{tokens}-{seed}.jsonl"
+    if not path.exists():
+        write_tokens(path, tokens, seed)
+    return path
+
+
+def record_file(folder, records, tokens=16, block=10_000):
+    """JSONL of that many records of `tokens` tokens each, made once: a block of records, again and again."""
+    path = folder / f"records-{records}.jsonl"
+    if not path.exists():
+        rng = np.random.default_rng(records)
+        lines = []
+        for ids in rng.integers(0, VOCABULARY, (block, tokens)).tolist():
+            text = ",".join(map(str, ids))
+            lines.append(f'{{"input_ids":[{text}],"labels":[{text}]}}\n')
+        part = path.with_suffix(".part")
+        with part.open("w") as file:
+            for _ in range(records // block):
+                file.write("".join(lines))
+        part.replace(path)
+    return path
+
+
+def megatron_pair(folder, tokens, seed=20):
+    """A Megatron pair of int32 of that many tokens, a sequence a document, made once: its .idx."""
+    index = folder / f"tokens-{tokens}-{seed}.idx"
+    if not index.exists():
+        lengths = draw_lengths(tokens, seed).astype(np.int32)
+        ids = np.random.default_rng(seed + 1).integers(0, VOCABULARY, int(lengths.sum()), np.int32)
+        ids.tofile(index.with_suffix(".bin"))
+        ends = np.cumsum(lengths, dtype=np.int64)
+        with index.with_suffix(".part").open("wb") as file:
+            file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 4, len(lengths), len(lengths) + 1))
+            for part in (lengths, (ends - lengths) * 4, np.arange(len(lengths) + 1, dtype=np.int64)):
+                file.write(part.tobytes())
+        index.with_suffix(".part").replace(index)
+    return index

@@ -6,6 +6,9 @@ PackStream.
     packline run examples/job/job.yaml -- \\
         python examples/train_torch.py --ranks-as-accumulation --out b.json
 
+With `packline run examples/job/job.yaml --set eval.fraction=0.1` and `--evaluate-every 50` both
+also evaluate on the records that this sets aside, in the midst of the training.
+
 Both see the same packs in the same steps; the second takes those of all ranks in one process, by
 gradient accumulation, so the losses agree to rounding. The file written has the loss of each step
 and what the processes started: "forks" and "starts", both empty, because a stream starts nothing.
@@ -108,7 +111,19 @@ def packs_of(streams):
             return
 
 
-def train(streams, model, optimizer, steps, done=0):
+def evaluate(streams, model):
+    """The mean loss of one whole evaluation over all ranks: one `for` over a stream of the eval
+    split, the same packs each time and equally many on every rank."""
+    total = torch.zeros(2)
+    with torch.no_grad():
+        for packs in itertools.zip_longest(*streams):
+            total += torch.stack([torch.stack((model(**p), torch.ones(()))) for p in packs]).sum(0)
+    if dist.is_initialized():
+        dist.all_reduce(total)
+    return (total[0] / total[1].clamp(min=1)).item()
+
+
+def train(streams, model, optimizer, steps, done=0, after_step=lambda step: None):
     """Losses of the steps, the mean over all ranks; up to `steps` in all."""
     losses = []
     for packs in itertools.islice(packs_of(streams), steps - done):
@@ -123,6 +138,7 @@ def train(streams, model, optimizer, steps, done=0):
             mean /= dist.get_world_size()
         optimizer.step()
         losses.append(mean.item())
+        after_step(done + len(losses))
     return losses
 
 
@@ -131,6 +147,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--evaluate-every", type=int, default=0, help="steps; 0: never")
     parser.add_argument("--out", help="JSON file for the losses")
     parser.add_argument("--ranks-as-accumulation", action="store_true")
     parser.add_argument("--save", help="checkpoint to write at the end")
@@ -142,13 +159,14 @@ def main():
     job, dp_size = line_of_this_process()
     model = ToyModel()
     net = model
+    ranks = [None]  # this process's own, from the launcher's environment
     if args.ranks_as_accumulation:
-        streams = [PackStream(job, dp_rank=r) for r in range(dp_size)]
-    else:
-        if "RANK" in os.environ:
-            dist.init_process_group("gloo")
-            net = DistributedDataParallel(model)
-        streams = [PackStream(job)]  # the rank comes from the launcher's environment
+        ranks = range(dp_size)
+    elif "RANK" in os.environ:
+        dist.init_process_group("gloo")
+        net = DistributedDataParallel(model)
+    streams = [PackStream(job, dp_rank=r) for r in ranks]
+    evals = [PackStream(job, split="eval", dp_rank=r) for r in ranks] if args.evaluate_every else []
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     done = 0
     if args.resume:
@@ -159,7 +177,13 @@ def main():
         for stream in streams:
             stream.load_state_dict(saved["stream"])
 
-    losses = train(streams, net, optimizer, args.steps, done)
+    evaluations = []
+
+    def after_step(step):
+        if args.evaluate_every and step % args.evaluate_every == 0:
+            evaluations.append(evaluate(evals, model))
+
+    losses = train(streams, net, optimizer, args.steps, done, after_step)
 
     first = not dist.is_initialized() or dist.get_rank() == 0
     if args.save and first:
@@ -169,23 +193,27 @@ def main():
         torch.save(state, args.save)
     if dist.is_initialized():
         dist.barrier()  # nobody is done before the checkpoint is safe
-    close_all(streams)
+    close_all([*streams, *evals])
 
     began = [len(FORKS), list(STARTS)]
-    ranks = [began]
+    processes = [began]
     if dist.is_initialized():
-        ranks = [None] * dist.get_world_size()
-        dist.all_gather_object(ranks, began)
+        processes = [None] * dist.get_world_size()
+        dist.all_gather_object(processes, began)
         dist.destroy_process_group()
     if first:
-        forks, starts = sum(r[0] for r in ranks), [s for r in ranks for s in r[1]]
+        forks, starts = sum(r[0] for r in processes), [s for r in processes for s in r[1]]
         if losses:
             last = done + len(losses)
             print(f"steps {done + 1} to {last}: loss {losses[0]:.3f} -> {losses[-1]:.3f}")
-        print(f"forks {forks}, starts {starts} in {len(ranks)} process(es)", flush=True)
+        if evaluations:
+            from_to = f"{evaluations[0]:.3f} -> {evaluations[-1]:.3f}"
+            print(f"{len(evaluations)} evaluations: loss {from_to}")
+        print(f"forks {forks}, starts {starts} in {len(processes)} process(es)", flush=True)
         if args.out:
             with open(args.out, "w") as f:
-                json.dump({"losses": losses, "forks": forks, "starts": starts}, f)
+                json.dump({"losses": losses, "evaluations": evaluations, "forks": forks,
+                           "starts": starts}, f)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "lib/app/process.h"
+#include "lib/client/subscriber.h"
 #include "lib/config/job.h"
 #include "lib/delivery/role.h"
 #include "lib/telemetry/log.h"
 #include "lib/transport/context.h"
 #include "lib/transport/loop.h"
 #include "lib/transport/socket.h"
-#include "sink/subscriber.h"
 
 namespace packline {
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "launcher/role_names.h"
+#include "launcher/role_specs.h"
 
 namespace packline {
 namespace {
@@ -23,52 +25,11 @@ constexpr auto kFarewell = 6s;
 
 constexpr const char* kCommand = "command";
 
-// "producer-0" -> "producer"
-std::string role_of(const std::string& name) { return name.substr(0, name.rfind('-')); }
-
-std::string yaml_list(const std::vector<std::string>& items) {
-  std::string out = "[";
-  for (const std::string& item : items) out += (out.size() > 1 ? ", \"" : "\"") + item + "\"";
-  return out + "]";
-}
-
 }  // namespace
-
-std::string sibling_executable(const std::string& name) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / name).string();
-}
 
 LineRun::LineRun(const Job& job, const RunCommand& command, const LineFile& line,
                  const RunFolder& folder)
     : job_(job), command_(command), line_(line), folder_(folder) {}
-
-std::vector<ChildSpec> LineRun::role_specs() const {
-  const auto spec = [&](const std::string& role, std::uint32_t i, std::vector<std::string> own) {
-    const std::string name = fmt::format("{}-{}", role, i);
-    std::vector<std::string> argv = {sibling_executable("packline-" + role), "--config",
-                                     command_.job.file};
-    argv.insert(argv.end(), own.begin(), own.end());
-    for (const std::string& s : command_.job.sets) argv.insert(argv.end(), {"--set", s});
-    const std::string of_split = job_.split == Split::kEval ? "line.eval_" : "line.";
-    argv.insert(argv.end(), {"--set", of_split + "producers=" + yaml_list(line_.producers)});
-    argv.insert(argv.end(), {"--set", of_split + "sinks=" + yaml_list(line_.sinks)});
-    argv.insert(argv.end(), {"--log-format", std::string(name_of(command_.job.log_format))});
-    argv.insert(argv.end(), {"--http-port-file", folder_.port_file(name)});
-    return ChildSpec{.name = name, .argv = std::move(argv)};
-  };
-  std::vector<ChildSpec> out;
-  for (std::uint32_t i = 0; i < command_.producers; ++i) {
-    out.push_back(spec("producer", i, {"--index", std::to_string(i)}));
-  }
-  for (std::uint32_t i = 0; i < command_.packers; ++i) out.push_back(spec("packer", i, {}));
-  for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
-    out.push_back(spec(
-        "sink", r, {"--dp-rank", std::to_string(r), "--progress-file", folder_.progress_file(r)}));
-  }
-  return out;
-}
 
 ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const {
   const std::uint32_t rank = dp_rank * job_.deliver.ranks_per_dp_rank + peer;
@@ -89,7 +50,7 @@ ChildSpec LineRun::trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const
 
 Status LineRun::start() {
   started_ = ended_ = Clock::now();
-  std::vector<ChildSpec> specs = role_specs();
+  std::vector<ChildSpec> specs = role_specs(job_, command_, line_, folder_);
   if (command_.command.empty()) {
     for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
       for (std::uint32_t p = 0; p < job_.deliver.ranks_per_dp_rank; ++p)
@@ -114,9 +75,10 @@ Status LineRun::start() {
 
 std::optional<int> LineRun::turn() {
   for (const ChildExit& e : children_.reap()) {
-    ended_ = Clock::now();
+    if (!serves_eval(e.name)) ended_ = Clock::now();
     on_exit(e);
   }
+  end_what_only_evaluates();
   escalate();
   if (children_.running_count() > 0) return std::nullopt;
   return outcome_.value_or(0);
@@ -129,7 +91,8 @@ void LineRun::on_exit(const ChildExit& e) {
   const bool hopeless = e.signal == 0 && (e.code == static_cast<int>(ExitCode::kWrongJob) ||
                                           e.code == static_cast<int>(ExitCode::kDataRefused) ||
                                           e.code == static_cast<int>(ExitCode::kUnreachable));
-  if (hopeless) return fail_line(e.code, fmt::format("{} ended with {}", e.name, describe(e)));
+  if (hopeless)
+    return fail_line(e.code, fmt::format("{} ended with {}", in_a_sentence(e.name), describe(e)));
   start_again(e);
 }
 
@@ -142,15 +105,16 @@ void LineRun::on_command_exit(const ChildExit& e) {
 
 void LineRun::start_again(const ChildExit& e) {
   Deaths& deaths = deaths_[e.name];
-  const std::uint64_t packs = packs_handed_out();
-  deaths.count = packs > deaths.packs ? 1 : deaths.count + 1;
+  const std::uint64_t packs = packs_handed_out(e.name);
+  // Fewer are handed out where the trainer has begun anew.
+  deaths.count = packs != deaths.packs ? 1 : deaths.count + 1;
   deaths.packs = packs;
   if (deaths.count >= kDeathsWithoutProgress) {
     const int code = e.signal == 0 ? e.code : static_cast<int>(ExitCode::kUnreachable);
     return fail_line(
         code, fmt::format(
                   "{} died {} times and no pack reached a trainer in between, the last time by {}",
-                  e.name, deaths.count, describe(e)));
+                  in_a_sentence(e.name), deaths.count, describe(e)));
   }
   ++restarts_[role_of(e.name)];
   log::warning("{} (pid {}) died by {}; it is started again", e.name, e.pid, describe(e));
@@ -185,10 +149,21 @@ void LineRun::escalate() {
   }
 }
 
-std::vector<RankProgress> LineRun::progress() const {
+// Nobody evaluates who does not train: when the command (or the null trainers) and the line's own
+// roles are gone, what serves the eval split is told to go.
+void LineRun::end_what_only_evaluates() {
+  if (children_.running_count() == 0) return;
+  for (const auto& [name, spec] : specs_) {
+    if (!serves_eval(name) && children_.running(name)) return;
+  }
+  if (!outcome_) outcome_ = 0;
+  if (!stop_at_ || *stop_at_ > Clock::now()) stop_at_ = Clock::now();
+}
+
+std::vector<RankProgress> LineRun::progress_of(std::string_view prefix) const {
   std::vector<RankProgress> out;
   for (std::uint32_t r = 0; r < job_.deliver.dp_size; ++r) {
-    std::ifstream in(folder_.progress_file(r), std::ios::binary);
+    std::ifstream in(folder_.progress_file(fmt::format("{}sink-{}", prefix, r)), std::ios::binary);
     if (!in) continue;  // no trainer has spoken to this sink yet
     std::ostringstream text;
     text << in.rdbuf();
@@ -197,9 +172,11 @@ std::vector<RankProgress> LineRun::progress() const {
   return out;
 }
 
-std::uint64_t LineRun::packs_handed_out() const {
+// Of the split that the role belongs to.
+std::uint64_t LineRun::packs_handed_out(const std::string& name) const {
   std::uint64_t sum = 0;
-  for (const RankProgress& p : progress()) sum += p.progress.total.packs;
+  for (const RankProgress& p : progress_of(serves_eval(name) ? kEvalPrefix : ""))
+    sum += p.progress.total.packs;
   return sum;
 }
 

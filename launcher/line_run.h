@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/children.h"
@@ -17,7 +18,8 @@ namespace packline {
 
 // A whole line on this host: starts every role as a process, starts again what dies, serves the
 // command or null trainers, and stops in order. One thread; turn() is called until it says how the
-// line ended.
+// line ended. The roles of the eval split are looked after likewise, but nothing waits for them:
+// they end when all else has.
 //
 // States: RUNNING; STOPPING (the outcome is known, SIGTERM was sent, and after kPatience SIGKILL);
 // ENDED (no child is left).
@@ -33,7 +35,8 @@ class LineRun {
   void stop_now();  // without patience: SIGKILL to all that is left
   void fail_line(int code, const std::string& why);  // the first failure counts
 
-  std::vector<RankProgress> progress() const;  // what the sinks last wrote down
+  // What the sinks last wrote down; of the training alone, where the line evaluates beside it.
+  std::vector<RankProgress> progress() const { return progress_of(""); }
   const std::map<std::string, std::uint64_t>& restarts() const { return restarts_; }
   const std::string& reason() const { return reason_; }  // why it failed; "" when it did not
   double seconds() const;
@@ -41,13 +44,14 @@ class LineRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::vector<ChildSpec> role_specs() const;
   ChildSpec trainer_spec(std::uint32_t dp_rank, std::uint32_t peer) const;
   void on_exit(const ChildExit& e);
   void on_command_exit(const ChildExit& e);
   void start_again(const ChildExit& e);
   void escalate();
-  std::uint64_t packs_handed_out() const;
+  void end_what_only_evaluates();
+  std::vector<RankProgress> progress_of(std::string_view prefix) const;
+  std::uint64_t packs_handed_out(const std::string& name) const;
   bool all_done() const;
 
   const Job& job_;
@@ -59,7 +63,7 @@ class LineRun {
   std::map<std::string, std::uint64_t> restarts_;  // by role
   struct Deaths {
     int count = 0;            // without progress between them
-    std::uint64_t packs = 0;  // handed out at the last one
+    std::uint64_t packs = 0;  // of its split, handed out at the last one
   };
   std::map<std::string, Deaths> deaths_;
   std::optional<int> outcome_;
@@ -68,8 +72,5 @@ class LineRun {
   std::string reason_;
   Clock::time_point started_, ended_;
 };
-
-// "packline-producer" beside the running executable.
-std::string sibling_executable(const std::string& name);
 
 }  // namespace packline

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "launcher/role_names.h"
+
 namespace packline {
 namespace {
 
@@ -36,6 +38,7 @@ LineSample sample_of(const Job& job, const std::vector<RoleDocument>& roles, dou
   std::uint64_t records_an_epoch = 0;
   std::size_t sinks = 0, sinks_full = 0, sinks_heard = 0;
   for (const RoleDocument& role : roles) {
+    if (serves_eval(role.name)) continue;
     const StatusDocument& d = role.document;
     if (d.role == "producer") {
       s.windows_closed += d.counted("windows_closed");

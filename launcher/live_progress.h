@@ -10,7 +10,7 @@
 
 namespace packline {
 
-// What the progress display knows at one time, summed over the roles.
+// What the progress display knows at one time, summed over the roles of the training.
 struct LineSample {
   double at_s = 0;  // since the start
   std::uint64_t windows_closed = 0, windows_held = 0, windows_room = 0;

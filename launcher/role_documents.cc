@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "launcher/role_names.h"
 #include "lib/config/addresses.h"
 #include "lib/telemetry/status_server.h"
 
@@ -13,7 +14,8 @@ namespace packline {
 namespace {
 
 namespace fs = std::filesystem;
-int place_in_line(const std::string& name) {
+int place_in_line(std::string_view name) {
+  if (serves_eval(name)) return 4 + place_in_line(name.substr(kEvalPrefix.size()));
   for (int i = 0; const char* role : {"producer", "packer", "sink"}) {
     if (name.starts_with(role)) return i;
     ++i;
@@ -51,6 +53,9 @@ StatusAddresses addresses_of(const LineSettings& line) {
   };
   add("producer", line.producers);
   add("sink", line.sinks);
+  if (line.eval_sinks == line.sinks) return out;  // split: eval: these are the line's own
+  add("eval-producer", line.eval_producers);
+  add("eval-sink", line.eval_sinks);
   return out;
 }
 
@@ -65,7 +70,7 @@ std::vector<RoleDocument> ask_all(const StatusAddresses& addresses, Duration tim
     if (said) {
       d.document = *said;
     } else {
-      d.document.role = name.substr(0, name.rfind('-'));
+      d.document.role = role_of(serves_eval(name) ? name.substr(kEvalPrefix.size()) : name);
       d.trouble = said.error().text;
     }
   }

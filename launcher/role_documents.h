@@ -18,7 +18,7 @@ struct RoleDocument {
   std::string trouble;      // why there is no document: not reachable, ...
 };
 
-// The order of the life of a sample, and "sink-10" behind "sink-9".
+// The order of the life of a sample, and "sink-10" behind "sink-9"; the eval split's roles last.
 bool in_order(const std::string& a, const std::string& b);
 
 // "sink-3" -> "127.0.0.1:4001".

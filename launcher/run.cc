@@ -33,6 +33,14 @@ LineFile line_file(const Job& job, const RunCommand& c, const RunFolder& folder)
     line.producers.push_back(folder.address(fmt::format("producer-{}", i)));
   for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r)
     line.sinks.push_back(folder.address(fmt::format("sink-{}", r)));
+  if (job.split == Split::kEval) {
+    line.eval_producers = line.producers;
+    line.eval_sinks = line.sinks;
+  } else if (job.eval.fraction > 0 && !c.on_private_line) {
+    line.eval_producers.push_back(folder.address("eval-producer-0"));
+    for (std::uint32_t r = 0; r < job.deliver.dp_size; ++r)
+      line.eval_sinks.push_back(folder.address(fmt::format("eval-sink-{}", r)));
+  }
   line.folder = folder.path();
   line.dp_size = job.deliver.dp_size;
   line.ranks_per_dp_rank = job.deliver.ranks_per_dp_rank;
@@ -50,7 +58,9 @@ Status check_counts(const Job& job, const RunCommand& c) {
                             c.producers, job.lanes, c.producers));
   }
   if (c.on_private_line) return {};
-  if (!job.line.producers.empty() || !job.line.sinks.empty()) {
+  const LineSettings& named = job.line;
+  if (!named.producers.empty() || !named.sinks.empty() || !named.eval_producers.empty() ||
+      !named.eval_sinks.empty()) {
     return fail(
         ExitCode::kWrongJob,
         fmt::format(

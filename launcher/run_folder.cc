@@ -86,6 +86,8 @@ std::string to_json(const LineFile& line) {
             {"pid", line.pid},
             {"producers", line.producers},
             {"sinks", line.sinks},
+            {"eval_producers", line.eval_producers},
+            {"eval_sinks", line.eval_sinks},
             {"folder", line.folder},
             {"dp_size", line.dp_size},
             {"ranks_per_dp_rank", line.ranks_per_dp_rank},
@@ -105,6 +107,8 @@ Result<LineFile> read_line_file(const std::string& path) {
     line.pid = json_integer<std::int64_t>(j.at("pid"));
     line.producers = j.at("producers").get<std::vector<std::string>>();
     line.sinks = j.at("sinks").get<std::vector<std::string>>();
+    line.eval_producers = j.at("eval_producers").get<std::vector<std::string>>();
+    line.eval_sinks = j.at("eval_sinks").get<std::vector<std::string>>();
     line.folder = j.at("folder");
     line.dp_size = json_integer<std::uint32_t>(j.at("dp_size"));
     line.ranks_per_dp_rank = json_integer<std::uint32_t>(j.at("ranks_per_dp_rank"));
@@ -151,8 +155,8 @@ std::string RunFolder::address(const std::string& name) const {
 std::string RunFolder::port_file(const std::string& name) const {
   return path_ + "/" + name + ".http";
 }
-std::string RunFolder::progress_file(std::uint32_t dp_rank) const {
-  return fmt::format("{}/sink-{}.progress", path_, dp_rank);
+std::string RunFolder::progress_file(const std::string& name) const {
+  return path_ + "/" + name + ".progress";
 }
 std::string RunFolder::line_file() const { return path_ + "/line.json"; }
 

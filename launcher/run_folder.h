@@ -15,9 +15,15 @@ struct LineFile {
   std::vector<std::string> sets;              // --set arguments
   std::int64_t pid = 0;                       // of the launcher
   std::vector<std::string> producers, sinks;  // base addresses
+  // Where the eval split is served: beside the training, or, of a line that is started with
+  // split=eval, by the same roles. Empty: nowhere.
+  std::vector<std::string> eval_producers, eval_sinks;
   std::string folder;  // the run folder; <folder>/<role>.http holds each role's HTTP port
   std::uint32_t dp_size = 1, ranks_per_dp_rank = 1;
   double warn_after_s = 0, fail_after_s = 0;
+
+  // Whether roles of the eval split's own stand beside the others.
+  bool evaluates_beside() const { return !eval_sinks.empty() && eval_sinks != sinks; }
 };
 
 std::string to_json(const LineFile& line);
@@ -38,8 +44,8 @@ class RunFolder {
   const std::string& path() const { return path_; }
   std::string address(const std::string& name) const;    // "ipc://<folder>/<name>"
   std::string port_file(const std::string& name) const;  // where a role writes its HTTP port
-  // Where a sink writes its trainer's progress.
-  std::string progress_file(std::uint32_t dp_rank) const;
+  // Where the sink of that name writes its trainer's progress.
+  std::string progress_file(const std::string& name) const;
   std::string line_file() const;  // PACKLINE_LINE
 
   Status write_line(const LineFile& line) const;

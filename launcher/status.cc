@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "launcher/commands.h"
@@ -46,17 +47,19 @@ Json to_json(const RoleDocument& role) {
 }
 
 void print_table(const std::vector<RoleDocument>& roles) {
+  std::size_t width = 12;
+  for (const RoleDocument& role : roles) width = std::max(width, role.name.size());
   for (const RoleDocument& role : roles) {
     if (!role.trouble.empty()) {
-      fmt::print("{:<12} no answer: {}\n", role.name, role.trouble);
+      fmt::print("{:<{}} no answer: {}\n", role.name, width, role.trouble);
       continue;
     }
     const StatusDocument& d = role.document;
-    fmt::print("{:<12} {} since {}; holds {}\n", role.name, d.state,
+    fmt::print("{:<{}} {} since {}; holds {}\n", role.name, width, d.state,
                in_words_ms(static_cast<std::uint64_t>(d.since_ms)),
                d.holds.empty() ? "nothing" : numbers(d.holds));
     for (const Wait& w : d.waits) {
-      fmt::print("{:<12}   waits for {} from {} since {}\n", "", w.what, w.whom,
+      fmt::print("{:<{}}   waits for {} from {} since {}\n", "", width, w.what, w.whom,
                  in_words_ms(w.since_ms));
     }
   }

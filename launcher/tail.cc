@@ -6,7 +6,7 @@
 
 #include "launcher/client_loop.h"
 #include "launcher/commands.h"
-#include "launcher/line_run.h"
+#include "launcher/role_specs.h"
 #include "launcher/run_folder.h"
 #include "lib/delivery/digest.h"
 #include "lib/sample/samples.h"
@@ -36,7 +36,10 @@ Result<std::vector<std::string>> sinks_to_join(const Job& job, bool join) {
   }
   Result<LineFile> line = read_line_file(file);
   if (!line) return tl::unexpected(line.error());
-  return std::move(line->sinks);
+  if (job.split == Split::kTrain) return std::move(line->sinks);
+  if (!line->eval_sinks.empty()) return std::move(line->eval_sinks);
+  return fail(ExitCode::kUnreachable,
+              fmt::format("split: eval: the line that {} names serves no eval split", file));
 }
 
 // The base address of the rank's sink; an empty text: there is no line to join.

@@ -100,7 +100,8 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
     } else if (now - it->second.at > settings_.times.silent) {
       waits.push_back({"a report", sink, elapsed_ms(it->second.at, now)});
     } else if (it->second.report.lanes.empty()) {
-      waits.push_back({"its trainer to subscribe", sink, elapsed_ms(started_, now)});
+      waits.push_back({"its trainer to subscribe", sink, elapsed_ms(started_, now),
+                       !settings_.absent_trainer_fails});
     }
   }
   if (unsent_since_)

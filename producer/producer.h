@@ -27,7 +27,8 @@ struct ProducerSettings {
   std::uint32_t window_credit = 4;  // windows held a lane, at most
   std::uint64_t session = 0;        // of this life; random
   Identity identity;                // of the job; notices carry it
-  DeliveryTimes times;
+  DeliveryTimes times = {};
+  bool absent_trainer_fails = true;  // else one may rest for hours, which is no sign of trouble
   // The source cannot go back at will: nothing is let go before every rank has said what it wants.
   bool reads_once = false;
 };

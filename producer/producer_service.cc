@@ -10,6 +10,37 @@
 #include "lib/transport/clock.h"
 
 namespace packline {
+namespace {
+
+// A stream without end that has no pack would be waited for, for ever.
+Status check_there_are_records(const Job& job, const WindowMaker& maker) {
+  if (job.epochs != kContinuous) return {};
+  const std::uint64_t packs_a_step = job.pack.dp_size_multiple;
+  const std::uint64_t taken = maker.records_taken(packs_a_step);
+  if (job.split == Split::kEval && taken > 0 && taken < packs_a_step) {
+    log::warning(
+        "{} of {} records fell into the eval split, fewer than the {} packs that it is dealt over "
+        "(pack.dp_size_multiple): some ranks evaluate packs without samples; raise eval.fraction",
+        taken, maker.records(), packs_a_step);
+  }
+  if (taken > 0) return {};
+  if (maker.records() == 0) {
+    return fail(
+        ExitCode::kDataRefused,
+        fmt::format(
+            "{}: epochs is continuous and the sources hold no record: no pack would ever come",
+            job.file));
+  }
+  return fail(ExitCode::kDataRefused,
+              fmt::format("{}: eval.fraction {}: of {} records {} the {} split; choose another "
+                          "fraction or eval.seed, or leave eval out",
+                          job.file, job.eval.fraction, maker.records(),
+                          job.split == Split::kEval ? "none fell into" : "none is left for",
+                          job.split == Split::kEval ? "eval" : "training"));
+}
+
+}  // namespace
+
 ProducerService::ProducerService(Job job, const ProducerOptions& options)
     : job_(std::move(job)),
       options_(options),
@@ -24,13 +55,7 @@ Result<std::unique_ptr<ProducerService>> ProducerService::open(Job job,
   if (Status ok = s->bind(); !ok) return tl::unexpected(ok.error());
   auto maker = open_job(s->job_, [](const std::string& text) { log::info("{}", text); });
   if (!maker) return tl::unexpected(maker.error());
-  if (s->job_.epochs == kContinuous && (*maker)->records() == 0) {
-    return fail(
-        ExitCode::kDataRefused,
-        fmt::format(
-            "{}: epochs is continuous and the sources hold no record: no pack would ever come",
-            s->job_.file));
-  }
+  if (Status ok = check_there_are_records(s->job_, **maker); !ok) return tl::unexpected(ok.error());
   s->start(std::move(*maker));
   return s;
 }
@@ -61,6 +86,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.session = session_;
   settings.reads_once = std::ranges::any_of(job_.sources, &SourceSettings::pipe);
   settings.identity = job_.identity;
+  settings.absent_trainer_fails = job_.deliver.absent_trainer_fails;
   settings.times = job_.deliver.times;
   machine_.emplace(settings, now());
   maker_.emplace(std::move(maker), Quarantine(job_), [this] { wake_.signal(); });
@@ -136,6 +162,14 @@ void ProducerService::take_windows(Instant t) {
       continue;
     }
     ClosedWindow& c = *made->window;
+    if (is_empty_epoch(c)) {
+      failed_ = Exit{ExitCode::kDataRefused,
+                     fmt::format("{}: no sample is left of the {} records of {}: all were lost, "
+                                 "the quarantine says why; no pack would ever come",
+                                 job_.file, c.ledger.records_read,
+                                 job_.split == Split::kEval ? "the eval split" : "an epoch")};
+      return;
+    }
     Window w;
     w.key = c.key;
     w.before = std::move(c.before);
@@ -146,6 +180,12 @@ void ProducerService::take_windows(Instant t) {
     w.samples = std::move(c.samples);
     machine_->on_window(made->ticket, std::move(w), t);
   }
+}
+
+// All epochs are alike in this, of one lane, which one producer has.
+bool ProducerService::is_empty_epoch(const ClosedWindow& w) const {
+  return job_.epochs == kContinuous && job_.lanes == 1 && w.last && w.key.index == 0 &&
+         w.packs.empty();
 }
 
 // A place that is none of this job's, or is gone, comes from some rank's cursor: that rank is told.

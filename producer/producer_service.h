@@ -47,6 +47,7 @@ class ProducerService {
   bool send(const Window& w);
   void take_reports(Instant t);
   void take_windows(Instant t);
+  bool is_empty_epoch(const ClosedWindow& w) const;
   void take_trouble(const MakerThread::Made& made, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);

@@ -22,12 +22,21 @@ void add_ledger(std::vector<EpochTally>& passed, const Slice& s) {
 }  // namespace
 
 // A walk from what the rank wants: `at` is where it stands, `from` the point after the pack or End
-// before, `passed` what was finished in between.
+// before, `passed` what was finished in between, in which lanes moved on or not. Positions can be
+// long, so a pack says the lanes only where they moved.
 struct Sink::Walk {
   Cursor at;
   StreamPoint from;
   std::uint32_t room = 0;
   std::vector<EpochTally> passed;
+  bool moved = false;
+
+  // The pack or End before `at` is on its way.
+  void told() {
+    from = at.point;
+    passed.clear();
+    moved = false;
+  }
 };
 
 // True when what follows `from` was not sent within the pack lease; it counts as sent now.
@@ -51,7 +60,7 @@ void Sink::serve(Peer& p, Instant now) {
     p.sent.clear();
     break;
   }
-  Walk w{p.want, p.want.point, p.room, {}};
+  Walk w{p.want, p.want.point, p.room, {}, false};
   const std::uint64_t epochs = settings_.job.epochs;
   while (w.room > 0 && w.at.point.epoch < epochs) {
     const Slice* s = slice_at(w.at);
@@ -77,13 +86,13 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
   if (s.packs == 0) {
     add_ledger(w.passed, s);
     w.at = after_window(job, std::move(w.at), s.after, s.last);
+    w.moved = true;
     return;
   }
   if (w.at.point.epoch > w.from.epoch) {
     // Windows without packs ended the epoch: no pack says so.
     if (due(p, w.from, true, now)) send_end(p, w.from, w.at, w.passed, false);
-    w.from = w.at.point;
-    w.passed.clear();
+    w.told();
   }
   const std::uint64_t k = w.at.point.pack;
   if (k >= s.packs) {
@@ -92,12 +101,12 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
     return;
   }
   const StreamPoint at{w.at.point.epoch, w.at.point.window, k + settings_.dp_rank};
-  Cursor after = std::move(w.at);
   if (k + job.dp_size < s.packs) {
-    after.point.pack += job.dp_size;
+    w.at.point.pack += job.dp_size;
   } else {
     add_ledger(w.passed, s);
-    after = after_window(job, std::move(after), s.after, s.last);
+    w.at = after_window(job, std::move(w.at), s.after, s.last);
+    w.moved = true;
   }
   if (due(p, w.from, false, now)) {
     ++counters_.packs_sent;
@@ -107,14 +116,13 @@ void Sink::serve_window(Peer& p, Walk& w, const Slice& s, Instant now) {
     pack.dp_rank = settings_.dp_rank;
     pack.from = w.from;
     pack.at = at;
-    pack.after = after;
+    pack.after = w.at.point;
+    if (w.moved) pack.lanes = w.at.lanes;
     pack.passed = std::move(w.passed);
     pack.body = s.parts[k / job.dp_size];
     outputs_.push_back(ToTrainer{p.address, std::move(pack)});
   }
-  w.from = after.point;
-  w.at = std::move(after);
-  w.passed.clear();
+  w.told();
   --w.room;
 }
 

@@ -169,10 +169,11 @@ std::vector<Wait> Sink::waits(Instant now) const {
     const std::string who = peers_.size() == 1
                                 ? std::string("its trainer rank")
                                 : fmt::format("trainer rank {} of {}", i, peers_.size());
+    const bool may_rest = !settings_.absent_trainer_fails;
     if (!p.session)
-      waits.push_back({"the first Subscribe", who, elapsed_ms(started_, now)});
+      waits.push_back({"the first Subscribe", who, elapsed_ms(started_, now), may_rest});
     else if (now - p.heard > settings_.times.silent)
-      waits.push_back({"a Subscribe", who, elapsed_ms(p.heard, now)});
+      waits.push_back({"a Subscribe", who, elapsed_ms(p.heard, now), may_rest});
     else if (p.starving_since)
       waits.push_back({missed(p.want, now), "the producers", elapsed_ms(*p.starving_since, now)});
     else if (p.done && state_ != SinkState::kReleased)

@@ -25,7 +25,7 @@ void become_eval(Job& job) {
   job.pack.plan = PlanKind::kStreaming;
   job.pack.balance = Balance::kNone;
   job.pack.remainder = Remainder::kSpread;
-  job.deliver.window_credit = 1;
+  job.pack.alike_epochs = true;
   // Between evaluations nobody asks for anything, which is no failure of this line.
   job.deliver.absent_trainer_fails = false;
   job.line.producers = job.line.eval_producers;

@@ -201,9 +201,8 @@ Keys deliver_keys() {
 
 Keys eval_keys() {
   return {
-      number(
-          "eval.fraction", "", 0, 0.9, MEMBER(eval.fraction),
-          "Which share of the records is set aside for evaluation; no epoch of training has them."),
+      number("eval.fraction", "", 0, 0.9, MEMBER(eval.fraction),
+             "Share of records set aside from all training, for PackStream(job, split=\"eval\")."),
       integer("eval.seed", "", 0, 9223372036854775807.0, MEMBER(eval.seed),
               "Decides which ones; apart from `seed`, so that they stay the same."),
   };
@@ -230,8 +229,9 @@ Keys line_keys() {
       texts("line.sinks", 512, MEMBER(line.sinks),
             "Base address of each sink, by dp_rank; a process takes five ports from there."),
       texts("line.eval_producers", 512, MEMBER(line.eval_producers),
-            "Likewise for the processes that serve evaluation (--set split=eval)."),
-      texts("line.eval_sinks", 512, MEMBER(line.eval_sinks), "Likewise, one for each dp_rank."),
+            "Likewise of the one producer that serves evaluation (started with --set split=eval)."),
+      texts("line.eval_sinks", 512, MEMBER(line.eval_sinks),
+            "Likewise of its sinks, one for each dp_rank."),
       std::move(bind),
       std::move(security),
   };

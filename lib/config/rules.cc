@@ -95,34 +95,51 @@ std::vector<Named> parse_addresses(const Job& job, Findings& findings) {
   };
   add("line.producers", job.line.producers);
   add("line.sinks", job.line.sinks);
+  add("line.eval_producers", job.line.eval_producers);
+  add("line.eval_sinks", job.line.eval_sinks);
   return all;
 }
 
-void check_line_sizes(const Job& job, Findings& findings) {
-  const LineSettings& line = job.line;
-  if (line.producers.empty() != line.sinks.empty()) {
-    const char* missing = line.producers.empty() ? "line.producers" : "line.sinks";
-    findings.add(missing,
+// The two lists of one split.
+void check_both_or_none(const char* producers_key, const std::vector<std::string>& producers,
+                        const char* sinks_key, const std::vector<std::string>& sinks,
+                        const Job& job, Findings& findings) {
+  if (producers.empty() != sinks.empty()) {
+    findings.add(producers.empty() ? producers_key : sinks_key,
                  "is missing; give an address to each producer and each sink, or leave "
                  "both out and let `packline run` make the line");
     return;
   }
+  if (!sinks.empty() && sinks.size() != job.deliver.dp_size && findings.sound("deliver.dp_size")) {
+    findings.add(sinks_key,
+                 fmt::format("{} sinks for deliver.dp_size: {}; each dp_rank has one sink",
+                             sinks.size(), job.deliver.dp_size));
+  }
+}
+
+void check_line_sizes(const Job& job, Findings& findings) {
+  const LineSettings& line = job.line;
+  check_both_or_none("line.producers", line.producers, "line.sinks", line.sinks, job, findings);
+  check_both_or_none("line.eval_producers", line.eval_producers, "line.eval_sinks", line.eval_sinks,
+                     job, findings);
   if (line.producers.size() > job.lanes && findings.sound("lanes")) {
     findings.add("line.producers",
                  fmt::format("{} producers for {} lanes; a producer owns at least one, set lanes: "
                              "{} (another stream) or name fewer producers",
                              line.producers.size(), job.lanes, line.producers.size()));
   }
-  if (!line.sinks.empty() && line.sinks.size() != job.deliver.dp_size &&
-      findings.sound("deliver.dp_size")) {
-    findings.add("line.sinks", fmt::format("{} sinks for deliver.dp_size: {}; each dp_rank has one "
-                                           "sink",
-                                           line.sinks.size(), job.deliver.dp_size));
+  if (line.eval_producers.size() > 1) {
+    findings.add("line.eval_producers",
+                 fmt::format("{} producers; the eval split is read in order, by one",
+                             line.eval_producers.size()));
   }
 }
 
 void check_line(const Job& job, Findings& findings) {
-  if (!findings.sound("line.producers") || !findings.sound("line.sinks")) return;
+  for (const char* list :
+       {"line.producers", "line.sinks", "line.eval_producers", "line.eval_sinks"}) {
+    if (!findings.sound(list)) return;
+  }
   check_line_sizes(job, findings);
   const std::vector<Named> all = parse_addresses(job, findings);
   // Sorted, so that those which overlap are neighbours, however many there are.

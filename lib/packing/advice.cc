@@ -83,7 +83,8 @@ LengthTrial::LengthTrial(const PackSettings& settings, std::uint32_t lanes)
   PL_CHECK(looks_ahead(settings.strategy));
 }
 
-void LengthTrial::close(std::vector<Candidate>& candidates, bool at_end, bool& last) {
+void LengthTrial::close(Lane& lane, bool at_end, bool& last) {
+  std::vector<Candidate>& candidates = lane.candidates;
   // The order of packs is of no matter here, so neither are epoch and window.
   const Closing closing = close_window(settings_, planner_, 0, 0, candidates, at_end);
   last = closing.last;
@@ -101,16 +102,17 @@ void LengthTrial::close(std::vector<Candidate>& candidates, bool at_end, bool& l
     candidates[kept++] = candidates[i];
   }
   candidates.resize(kept);
+  lane.reach = {};
 }
 
 void LengthTrial::add(std::uint32_t lane, std::span<const Sample> samples, bool at_end) {
-  std::vector<Candidate>& candidates = lanes_[lane];
+  Lane& l = lanes_[lane];
   bool last = false;
   for (const Sample& s : samples) {
-    candidates.push_back({s.tokens, 0, 0, s.media});
-    if (!wants_more(settings_, candidates)) close(candidates, false, last);
+    l.candidates.push_back({s.tokens, 0, 0, s.media});
+    if (!wants_more(settings_, l.candidates, l.reach)) close(l, false, last);
   }
-  while (at_end && !last) close(candidates, true, last);
+  while (at_end && !last) close(l, true, last);
 }
 
 double LengthTrial::fill() const {

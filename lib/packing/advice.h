@@ -121,11 +121,15 @@ class LengthTrial {
   double fill() const;
 
  private:
-  void close(std::vector<Candidate>& candidates, bool at_end, bool& last);
+  struct Lane {
+    std::vector<Candidate> candidates;
+    Reach reach;  // of these
+  };
+  void close(Lane& lane, bool at_end, bool& last);
 
   PackSettings settings_;
   Planner planner_;
-  std::vector<std::vector<Candidate>> lanes_;
+  std::vector<Lane> lanes_;
   std::uint64_t packs_ = 0, tokens_ = 0;
 };
 

@@ -57,7 +57,10 @@ OpenWindow close_spread(const PackSettings& settings, Planner& planner,
 Bins chosen_bins(const Plan& plan, const std::vector<std::uint32_t>& chosen) {
   std::vector<std::uint32_t> place(plan.bins, UINT32_MAX);
   for (std::uint32_t i = 0; i < chosen.size(); ++i) place[chosen[i]] = i;
+  std::vector<std::uint32_t> samples(plan.bins);
+  for (const std::uint32_t bin : plan.bin_of) ++samples[bin];
   Bins bins(chosen.size());
+  for (std::uint32_t i = 0; i < chosen.size(); ++i) bins[i].reserve(samples[chosen[i]]);
   for (std::uint32_t i = 0; i < plan.bin_of.size(); ++i)
     if (const std::uint32_t at = place[plan.bin_of[i]]; at != UINT32_MAX) bins[at].push_back(i);
   return bins;
@@ -115,8 +118,10 @@ OpenWindow close_best_fit(const PackSettings& settings, Planner& planner,
 std::vector<std::vector<Placed>> placed_in(const OpenWindow& w,
                                            std::span<const Candidate> candidates) {
   std::vector<std::vector<Placed>> packs(w.bins.size());
-  for (std::size_t b = 0; b < w.bins.size(); ++b)
+  for (std::size_t b = 0; b < w.bins.size(); ++b) {
+    packs[b].reserve(w.bins[b].size());
     for (const std::uint32_t c : w.bins[b]) packs[b].push_back({c, 0, candidates[c].tokens, 0});
+  }
   for (const auto& [bin, c] : w.more) packs[bin].push_back({c, 0, candidates[c].tokens, 1});
   return packs;
 }
@@ -141,6 +146,9 @@ void repeat(std::vector<std::vector<Placed>>& packs, const std::vector<std::uint
 Closing emitted(const std::vector<std::vector<Placed>>& packs) {
   Closing c;
   c.packs.reserve(packs.size());
+  std::size_t placed = 0;
+  for (const auto& pack : packs) placed += pack.size();
+  c.placed.reserve(placed);
   for (const auto& pack : packs) {
     c.packs.push_back(static_cast<std::uint32_t>(pack.size()));
     c.placed.insert(c.placed.end(), pack.begin(), pack.end());
@@ -159,10 +167,14 @@ std::uint64_t tokens_wanted(const PackSettings& settings) {
          settings.capacity;
 }
 
+bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates, Reach& reach) {
+  look_on(settings, lookahead_of(settings), candidates, reach);
+  return !reach.enough;
+}
+
 bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates) {
-  bool reached = false;
-  looked_at(settings, lookahead_of(settings), candidates, reached);
-  return !reached;
+  Reach reach;
+  return wants_more(settings, candidates, reach);
 }
 
 Closing close_window(const PackSettings& settings, Planner& planner, std::uint64_t epoch,

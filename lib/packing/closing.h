@@ -43,7 +43,18 @@ struct Closing {
 // once their sum is above this it can be called. With max_samples fewer may do.
 std::uint64_t tokens_wanted(const PackSettings& settings);
 
-// Whether close_window() needs to see more candidates unless the lane has ended.
+// How far a window's candidates have been looked at (section 5.2, step 1). A new one knows none.
+struct Reach {
+  std::uint32_t seen = 0;
+  std::uint32_t beyond = 0;  // of these, behind the one that exceeds the window's tokens
+  std::uint64_t tokens = 0;  // sizes
+  bool enough = false;       // what follows those seen is of no matter
+};
+
+// Whether close_window() needs to see more candidates unless the lane has ended. `reach` is of the
+// first of these candidates, and goes on from there: whoever asks after each sample that comes
+// looks at each once, and not again and again at all of them.
+bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates, Reach& reach);
 bool wants_more(const PackSettings& settings, std::span<const Candidate> candidates);
 
 // Closes window number `window` of an epoch; docs/stream.md sections 5.2 to 5.4 are the exact

@@ -8,23 +8,21 @@ std::uint32_t rounded_up(std::uint32_t n, std::uint32_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-std::uint32_t looked_at(const PackSettings& settings, LookAhead ahead,
-                        std::span<const Candidate> candidates, bool& reached) {
+void look_on(const PackSettings& settings, LookAhead ahead, std::span<const Candidate> candidates,
+             Reach& reach) {
   const std::uint64_t packs = std::uint64_t{settings.packs_per_window} + ahead.packs;
   const std::uint64_t window = std::uint64_t{settings.packs_per_window} * settings.capacity;
   const std::uint64_t most = packs * settings.capacity;
   const std::uint64_t samples =
       settings.max_samples == 0 ? UINT64_MAX : packs * settings.max_samples + 1;
-  std::uint64_t tokens = 0;
-  std::uint32_t n = 0;
-  std::uint32_t beyond = 0;  // candidates behind the one that exceeds the window's tokens
-  reached = false;
-  for (; n < candidates.size() && !reached; ++n) {
-    if (tokens > window) ++beyond;
-    tokens += size_of(settings, candidates[n]);
-    reached = tokens > most || (tokens > window && beyond >= ahead.samples) || n + 1 == samples;
+  Reach r = reach;  // a local, so that it stays in registers
+  while (r.seen < candidates.size() && !r.enough) {
+    if (r.tokens > window) ++r.beyond;
+    r.tokens += size_of(settings, candidates[r.seen++]);
+    r.enough =
+        r.tokens > most || (r.tokens > window && r.beyond >= ahead.samples) || r.seen == samples;
   }
-  return n;
+  reach = r;
 }
 
 std::vector<BinState> states_of(const PackSettings& settings, const Candidates& candidates,

@@ -35,17 +35,17 @@ struct LookAhead {
 
 std::uint32_t rounded_up(std::uint32_t n, std::uint32_t multiple);
 
-// Section 5.2, step 1: the first candidates that are looked at, at most. `reached`: fewer would not
-// have been enough, so that what follows them is of no matter.
-std::uint32_t looked_at(const PackSettings& settings, LookAhead ahead,
-                        std::span<const Candidate> candidates, bool& reached);
+// Section 5.2, step 1: looks at further candidates until they are enough, or all are seen.
+void look_on(const PackSettings& settings, LookAhead ahead, std::span<const Candidate> candidates,
+             Reach& reach);
 
 // Steps 1 and 2: the most first candidates for which `fits`, as far as they are looked at.
 template <typename Fits>
 std::uint32_t prefix_for(const PackSettings& settings, const Candidates& candidates,
                          LookAhead ahead, Fits fits) {
-  bool reached = false;
-  const std::uint32_t cap = looked_at(settings, ahead, candidates.all, reached);
+  Reach reach;
+  look_on(settings, ahead, candidates.all, reach);
+  const std::uint32_t cap = reach.seen;
   if (fits(cap)) return cap;
   std::uint32_t step = cap / 64 > 0 ? cap / 64 : 1;
   std::uint32_t hi = cap;

@@ -32,7 +32,9 @@ std::vector<std::uint32_t> pack_order(const PackSettings& settings, std::uint64_
   std::vector<std::uint32_t> order(packs.size());
   std::iota(order.begin(), order.end(), 0U);
   if (keeps_order(settings.strategy)) return order;
-  Rng rng(derive(settings.seed, {static_cast<std::uint64_t>(Purpose::kPackOrder), epoch, window}));
+  const std::uint64_t drawn_in = settings.alike_epochs ? 0 : epoch;
+  Rng rng(
+      derive(settings.seed, {static_cast<std::uint64_t>(Purpose::kPackOrder), drawn_in, window}));
   const bool balanced = settings.balance == Balance::kAttention;
   if (!balanced && !settings.same_kind) {
     shuffle(order, rng);

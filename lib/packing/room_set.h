@@ -23,8 +23,10 @@ class RoomSet {
   }
 
   void erase(std::uint32_t i) {
-    if ((low_[i >> 6] &= ~bit(i)) != 0) return;
-    if ((mid_[i >> 12] &= ~bit(i >> 6)) != 0) return;
+    low_[i >> 6] &= ~bit(i);
+    if (low_[i >> 6] != 0) return;
+    mid_[i >> 12] &= ~bit(i >> 6);
+    if (mid_[i >> 12] != 0) return;
     top_[i >> 18] &= ~bit(i >> 12);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,7 +29,7 @@ class RoomTree {
   }
 
   void set(std::uint32_t bin, std::uint32_t room) {
-    std::uint32_t at = leaves_ + bin;
+    std::size_t at = leaves_ + bin;
     most_[at] = room;
     while ((at /= 2) > 0) most_[at] = std::max(most_[2 * at], most_[2 * at + 1]);
   }
@@ -38,9 +39,9 @@ class RoomTree {
   // The first bin with at least this room (above 0), or kNone.
   std::uint32_t first(std::uint32_t room) const {
     if (size_ == 0 || most_[1] < room) return kNone;
-    std::uint32_t at = 1;
+    std::size_t at = 1;
     while (at < leaves_) at = 2 * at + (most_[2 * at] < room ? 1 : 0);
-    return at - leaves_;
+    return static_cast<std::uint32_t>(at - leaves_);
   }
 
  private:
@@ -48,7 +49,7 @@ class RoomTree {
     const std::uint32_t leaves = leaves_ == 0 ? 64 : 2 * leaves_;
     std::vector<std::uint32_t> most(2 * std::size_t{leaves});
     std::copy_n(most_.begin() + leaves_, size_, most.begin() + leaves);
-    for (std::uint32_t at = leaves - 1; at > 0; --at)
+    for (std::size_t at = leaves - 1; at > 0; --at)
       most[at] = std::max(most[2 * at], most[2 * at + 1]);
     most_ = std::move(most);
     leaves_ = leaves;

@@ -47,6 +47,7 @@ struct PackSettings {
   bool same_kind = false;
   std::uint32_t dp_size_multiple = 1;  // divides packs_per_window
   Remainder remainder = Remainder::kSpread;
+  bool alike_epochs = false;  // the order of the packs is that of epoch 0 in all (the eval split)
 };
 
 }  // namespace packline

@@ -67,6 +67,9 @@ class GlobalMaker final : public WindowMaker {
   Result<ClosedWindow> make(std::uint32_t lane, const Place& place,
                             std::vector<Loss>& losses) override;
   void cancel() override { cancelled_ = true; }
+  std::uint64_t records_taken(std::uint64_t limit) const override {
+    return count_taken(sources_, selection_, limit);
+  }
   std::uint64_t records() const override;
   std::uint64_t records_in(std::uint64_t epoch) const override { return new_order(epoch).size(); }
   std::uint64_t packs_in_every_epoch() override {

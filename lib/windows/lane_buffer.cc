@@ -128,9 +128,9 @@ Status LaneBuffer::add(JudgedRecord record) {
   return {};
 }
 
-bool LaneBuffer::wants_more(const PackSettings& settings) const {
+bool LaneBuffer::wants_more(const PackSettings& settings) {
   if (carried_added_ < start_.carried.size()) return true;
-  return next_ < lane_records_ && packline::wants_more(settings, candidates_);
+  return next_ < lane_records_ && packline::wants_more(settings, candidates_, reach_);
 }
 
 // Directly behind the last sample considered, or in the next one where it is cut. One that was
@@ -246,6 +246,7 @@ void LaneBuffer::drop_taken(const Closing& closing) {
   }
   candidates_.resize(kept);
   refs_.resize(kept);
+  reach_ = {};
   carried_ = carried;
 }
 

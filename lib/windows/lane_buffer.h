@@ -44,7 +44,7 @@ class LaneBuffer {
   void ends_here() { lane_records_ = next_; }
 
   // Whether the next window needs to see further: not yet enough tokens, and the lane goes on.
-  bool wants_more(const PackSettings& settings) const;
+  bool wants_more(const PackSettings& settings);
   std::uint64_t tokens() const { return tokens_; }  // of all candidates
 
   // Closes the window at place(), which is number `window` of its epoch; wants_more() must be
@@ -95,6 +95,7 @@ class LaneBuffer {
   std::uint32_t skip_tokens_ = 0;      // and tokens of the first sample that does not
   std::vector<Candidate> candidates_;  // in lane order, the carried first
   std::vector<Ref> refs_;              // one a candidate
+  Reach reach_;                        // of these
   std::size_t carried_ = 0;            // how many candidates are carried ones
   std::uint64_t tokens_ = 0;
   std::deque<Uncounted> uncounted_;

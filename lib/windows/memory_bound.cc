@@ -82,7 +82,8 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
                              const BytesAToken& sizes) {
   const PackSettings& pack = job.pack;
   const std::uint32_t producers = std::clamp(assumptions.producers, 1U, job.lanes);
-  const std::uint32_t lanes = (job.lanes + producers - 1) / producers;
+  const std::uint32_t of_one = (job.lanes + producers - 1) / producers;
+  const double lanes = of_one;
   const double window = window_tokens(job);
   const double candidates = static_cast<double>(tokens_wanted(pack)) + pack.capacity;
   const double a_token = std::max(sizes.raw, sizes.loose);

@@ -108,7 +108,9 @@ Result<PoolRecord> ReadAhead::read(const Lane& lane, const Item& item) {
   record.form = raw->form;
   record.source = &source.settings();
   record.id = record_id(item.ref);
-  record.seed = derive(seed_, {static_cast<std::uint64_t>(Purpose::kRecord), lane.epoch,
+  // Every evaluation is the same.
+  const std::uint64_t drawn_in = selection_.set_aside ? 0 : lane.epoch;
+  record.seed = derive(seed_, {static_cast<std::uint64_t>(Purpose::kRecord), drawn_in,
                                item.ref.source, item.ref.record, item.ref.copy});
   return record;
 }

@@ -29,11 +29,12 @@ class LaneWindowMaker final : public WindowMaker {
         shuffle_(job.shuffle),
         pack_(job.pack),
         policy_(job),
+        selection_(job.selection()),
         sources_(std::move(sources)),
         encoder_(std::move(encoder)),
         lanes_(job.lanes),
         planner_(job.pack),
-        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes, job.selection()) {
+        reading_(sources_, *encoder_, job.encode.threads, job.seed, job.lanes, selection_) {
     if (sources_.size() != 1) return;
     pipe_source_ = sources_[0]->as_pipe();
     if (pipe_source_ == nullptr) return;
@@ -54,6 +55,9 @@ class LaneWindowMaker final : public WindowMaker {
   }
   std::string waits() const override {
     return pipe_source_ != nullptr ? pipe_source_->waits() : "";
+  }
+  std::uint64_t records_taken(std::uint64_t limit) const override {
+    return count_taken(sources_, selection_, limit);
   }
   std::uint64_t records() const override;
   std::uint64_t records_in(std::uint64_t epoch) const override {
@@ -78,6 +82,7 @@ class LaneWindowMaker final : public WindowMaker {
   const ShuffleSettings shuffle_;
   const PackSettings pack_;
   const RecordPolicy policy_;
+  const Selection selection_;
   const Sources sources_;
   const std::unique_ptr<Encoder> encoder_;
   std::atomic<bool> cancelled_ = false;
@@ -228,6 +233,15 @@ tl::unexpected<Error> no_such_lane(std::uint32_t lane, const Place& place, std::
               fmt::format("lane {}, epoch {}: this job has {} lanes and {} epochs; go on from a "
                           "checkpoint that was written with this job",
                           lane, place.epoch, lanes, epochs));
+}
+
+std::uint64_t count_taken(const Sources& sources, const Selection& selection, std::uint64_t limit) {
+  std::uint64_t taken = 0;
+  for (std::uint32_t s = 0; s < sources.size(); ++s) {
+    for (std::uint64_t r = 0; r < sources[s]->records() && taken < limit; ++r)
+      taken += selection.takes(s, r);
+  }
+  return taken;
 }
 
 Loss remainder_loss(std::string id, std::uint64_t tokens) {

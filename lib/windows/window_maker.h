@@ -84,9 +84,16 @@ class WindowMaker {
   // How many packs each epoch has, over all ranks; 0 when that is not known beforehand.
   virtual std::uint64_t packs_in_every_epoch() { return 0; }
 
+  // How many records the job's split has, each once; counted up to `limit`, so that more are not
+  // looked at.
+  virtual std::uint64_t records_taken(std::uint64_t limit) const = 0;
   virtual std::uint64_t records() const = 0;                        // of all sources, each once
   virtual std::uint64_t records_in(std::uint64_t epoch) const = 0;  // of the epoch's order
 };
+
+// For records_taken().
+std::uint64_t count_taken(const std::vector<std::unique_ptr<Source>>& sources,
+                          const Selection& selection, std::uint64_t limit);
 
 // WindowMaker::open(), and job.identity and job.fingerprint filled in from what was opened.
 Result<std::unique_ptr<WindowMaker>> open_job(Job& job, const Say& say = {});

@@ -205,6 +205,7 @@ void fields(Io& io, T& v) {
   io("from", v.from);
   io("at", v.at);
   io("after", v.after);
+  io("lanes", v.lanes);
   io("passed", v.passed);
   io("body", v.body);
 }

@@ -136,7 +136,8 @@ struct Pack {
   std::uint32_t dp_rank = 0;
   StreamPoint from;  // after the pack before it
   StreamPoint at;    // the pack itself: its epoch, window and place in the window
-  Cursor after;
+  StreamPoint after;
+  std::optional<std::vector<Place>> lanes;  // of the cursor at `after`; none = as at `from`
   std::vector<EpochTally> passed;  // ledgers of the windows finished in (from, after], by epoch
   PackBody body;
 };

@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from support import BIN, PACKLINE, ROOT, packline_run, ranks_command, run
+from support import BIN, PACKLINE, PATIENCE, ROOT, packline_run, ranks_command, run
 
 sys.path[:0] = [str(ROOT / "tests/reference"), str(ROOT / "tests/golden")]
 os.environ["PACKLINE_BIN"] = str(BIN)
@@ -13,18 +13,62 @@ compare = pytest.importorskip("compare", reason="xxhash is not installed")
 import jobs as golden  # noqa: E402
 
 import packline_reference as reference  # noqa: E402
+import reference_sources  # noqa: E402
 from random_jobs import random_job  # noqa: E402
 
 SEED = 1
-COUNT = 500
+COUNT = 1000
+UNDER_SANITIZERS = 60
 THROUGH_PROCESSES = 20
 
 
-def test_one_process_gives_the_packs_of_the_reference():
-    counts, wrong = compare.compare_many(SEED, list(range(COUNT)))
+def compared(seed, count):
+    counts, wrong = compare.compare_many(seed, list(range(count)))
     assert not wrong, "\n".join(wrong[:5])
-    assert counts["jobs"] == COUNT
-    assert counts["packs"] > 20 * COUNT  # the jobs are no empty ones
+    assert counts["jobs"] == count
+    assert counts["packs"] > 20 * count  # the jobs are no empty ones
+    assert counts["layouts"] > 20 * count
+
+
+@pytest.mark.loopback
+def test_one_process_gives_the_packs_of_the_reference():
+    """Through all strategies, policies, sources and, every third ten of them, the client's layouts."""
+    compared(SEED, COUNT if PATIENCE == 1 else UNDER_SANITIZERS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(SEED + 1, SEED + 5))
+def test_other_seeds_do_too(seed):
+    compared(seed, COUNT)
+
+
+def test_the_random_jobs_have_every_kind_of_source_and_setting(tmp_path):
+    """What is drawn no more would be compared no more, and nobody would notice."""
+    seen = set()
+    for number in range(COUNT // 4):
+        job = json.loads(random_job(SEED, number, tmp_path / str(number)).read_text())
+        pack = job["pack"]
+        settings = ("strategy", "over_long", "plan", "balance", "same_kind", "drop_unsupervised")
+        seen |= {(key, pack.get(key)) for key in settings}
+        seen |= {job["deliver"].get("remainder"), "eval" if "eval" in job else "", job["encode"].get("train")}
+        seen.add(job.get("shuffle", {}).get("kind"))
+        for source in job["sources"]:
+            seen |= set(source.get("fields", {}))
+            for file in (tmp_path / str(number)).glob(source["path"]):
+                how = reference_sources.how(source.get("read_as", "auto"), str(file))
+                seen |= {(source["format"], how), file.suffix}
+                if file.suffix == ".idx":
+                    seen.add(("dtype", file.read_bytes()[17], source.get("record", "document")))
+    strategies = ("best_fit_decreasing", "first_fit_decreasing", "sequential", "wrapped", "spread")
+    wanted = {("strategy", s) for s in strategies}
+    wanted |= {("over_long", o) for o in ("drop", "error", "truncate_right", "truncate_left", "split")}
+    wanted |= {("plan", "global"), ("balance", "attention"), ("same_kind", True), ("drop_unsupervised", True)}
+    wanted |= {"spread", "drop", "repeat", "eval", "assistant", "all", "full", "none", "buffer", ".gz", ".zst"}
+    wanted |= {(f, how) for f in ("text", "chat", "tokens") for how in ("jsonl", "json")}
+    wanted |= {("text", "lines"), ("text", "files"), ("tokens", "megatron")}
+    wanted |= {"text", "messages", "role", "content", "input_ids", "labels", "loss_mask", "id"}
+    wanted |= {("dtype", d, record) for d in (1, 2, 3, 4, 5, 8) for record in ("document", "sequence")}
+    assert not wanted - seen
 
 
 def test_the_order_of_messages_and_the_room_change_nothing(tmp_path):
@@ -39,7 +83,7 @@ def test_the_order_of_messages_and_the_room_change_nothing(tmp_path):
 @pytest.mark.parametrize("number", range(THROUGH_PROCESSES))
 def test_real_processes_give_the_packs_of_the_reference(tmp_path, number):
     """Jobs beyond those of the test above, through `packline run` with 1 to 3 producers and packers."""
-    path = random_job(SEED, COUNT + number, tmp_path)
+    path = random_job(SEED, COUNT + 10 * number, tmp_path, evaluates=False)
     job = reference.load_job(path)
     windows = list(reference.windows(job))
     dp_size = job["deliver"]["dp_size"]
@@ -61,7 +105,7 @@ def test_real_processes_give_the_packs_of_the_reference(tmp_path, number):
 
 
 def test_count_says_the_same_as_the_reference(tmp_path):
-    for number in range(10):
+    for number in range(15):
         path = random_job(SEED, number, tmp_path / str(number))
         done = run([PACKLINE, "count", path, "--format", "json"])
         assert done.returncode == 0, done.stderr

@@ -13,9 +13,10 @@ JOB = ROOT / "examples/job/job.yaml"
 TRAIN = ROOT / "examples/train_torch.py"
 
 
-def train(tmp_path, name, *command):
+def train(tmp_path, name, *command, sets=()):
     out = tmp_path / f"{name}.json"
-    done, summary = packline_run(JOB, "--set", f"state={tmp_path}/state", command=[*command, "--out", out],
+    sets = [o for s in (f"state={tmp_path}/state", *sets) for o in ("--set", s)]
+    done, summary = packline_run(JOB, *sets, command=[*command, "--out", out],
                                  summary=tmp_path / f"{name}-summary.json", timeout=240)
     assert done.returncode == 0, done.stderr
     return json.loads(out.read_text()), summary
@@ -31,3 +32,17 @@ def test_four_ranks_learn_as_one_that_takes_their_packs(tmp_path):
     assert (four["forks"], four["starts"]) == (0, [])
     assert (one["forks"], one["starts"]) == (0, [])
     assert summary["packs"] == 4 * STEPS and summary["restarts"] == {"packer": 0, "producer": 0, "sink": 0}
+
+
+def test_they_evaluate_in_the_midst_of_training(tmp_path):
+    sets = ["eval.fraction=0.1", "eval.seed=1", "deliver.dp_size=2", "pack.packs_per_window=4"]
+    options = ["--steps", "60", "--evaluate-every", "20"]
+    two, _ = train(tmp_path, "two", sys.executable, "-m", "torch.distributed.run", "--standalone",
+                   "--nproc-per-node", "2", TRAIN, *options, sets=sets)
+    one, _ = train(tmp_path, "one", sys.executable, TRAIN, "--ranks-as-accumulation", *options, sets=sets)
+    assert len(two["evaluations"]) == len(one["evaluations"]) == 3
+    assert max(abs(a - b) for a, b in zip(two["evaluations"], one["evaluations"])) < 1e-4
+    assert two["evaluations"][-1] < two["evaluations"][0]
+    unseen, _ = train(tmp_path, "never", sys.executable, TRAIN, "--ranks-as-accumulation", "--steps", "60", sets=sets)
+    assert unseen["losses"] == one["losses"] and unseen["evaluations"] == []
+    assert (two["forks"], two["starts"]) == (0, [])

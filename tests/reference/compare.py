@@ -3,12 +3,14 @@
     python tests/reference/compare.py --seed 1 --count 500
     python tests/reference/compare.py --seed 1 --only 37 --keep /tmp/j       one job, its files kept
 
-Needs xxhash and the executable packline-one-process (PACKLINE_BIN, else build/release/bin).
+Needs xxhash, what the client needs (torch too, for its layouts of tensors) and the executable packline-one-process
+(PACKLINE_BIN, else build/release/bin).
 """
 
 import argparse
 import concurrent.futures
 import json
+import multiprocessing
 import os
 import pathlib
 import re
@@ -17,13 +19,18 @@ import sys
 import tempfile
 import time
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one process a core is what there is to do
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import compare_layouts  # noqa: E402
 import packline_reference as reference  # noqa: E402
 from random_jobs import random_job  # noqa: E402
+from reference_job import EVAL_EPOCHS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PACKLINE_BIN", ROOT / "build/release/bin"))
+COUNTED = ("jobs", "packs", "tokens", "layouts")  # layouts: how many were made of a pack and held against plain ones
 BATCH = 10
+WITH_LAYOUTS = 3  # of so many batches one goes through the client's layouts too
 REPEATED = re.compile(r"s\d+:\d+(\+\d+)?(/\d+)?(~\d+)?\*\d+$")  # the id of a repeated sample
 
 
@@ -31,10 +38,14 @@ class Differs(Exception):
     """The two disagree, or a law is broken: a sentence."""
 
 
-def delivered(jobs, shuffle_seed, timeout=300):
-    """[(packs, end)] of each job, as packline-one-process prints them."""
-    command = [str(BIN / "packline-one-process"), "--shuffle-seed", str(shuffle_seed), *map(str, jobs)]
-    done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+def delivered(jobs, shuffle_seed, eval_epochs=0, frames=False, timeout=300):
+    """[(packs, end)] of each job, as packline-one-process prints them; with `eval_epochs` of its eval split."""
+    options = ["--shuffle-seed", str(shuffle_seed), "--eval-epochs", str(eval_epochs), *["--frames"] * frames]
+    command = [str(BIN / "packline-one-process"), *options, *map(str, jobs)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as e:
+        raise Differs(f"{' '.join(command[:3])} ... did not end within {timeout} s") from e
     if done.returncode != 0:
         raise Differs(f"{' '.join(command[:3])} ... ended with {done.returncode}: {done.stderr.decode()}")
     found, packs = [], []
@@ -50,12 +61,17 @@ def delivered(jobs, shuffle_seed, timeout=300):
     return found
 
 
-def compare_packs(job, packs, windows):
-    """Every pack of every rank, in its order: law L1."""
-    expected = [[] for _ in range(job["deliver"]["dp_size"])]
+def by_rank(job, windows):
+    ranks = [[] for _ in range(job["deliver"]["dp_size"])]
     for w in windows:
         for p in w.packs:
-            expected[p.dp_rank].append(p.as_line())
+            ranks[p.dp_rank].append(p)
+    return ranks
+
+
+def compare_packs(job, packs, windows):
+    """Every pack of every rank, in its order: law L1."""
+    expected = [[p.as_line() for p in rank] for rank in by_rank(job, windows)]
     got = [[] for _ in expected]
     for p in packs:
         if p.pop("step") != len(got[p["dp_rank"]]):
@@ -67,7 +83,7 @@ def compare_packs(job, packs, windows):
                 if a[key] != b[key]:
                     at = [a["epoch"], a["window"], a["pack"]]
                     raise Differs(f"rank {rank}, pack {at}: {key} is {str(b[key])[:300]}, not {str(a[key])[:300]}")
-            if a.keys() != b.keys():
+            if a.keys() != b.keys() - {"frames"}:
                 raise Differs(f"the keys of a pack differ: {a.keys() ^ b.keys()}")
         if len(e) != len(g):
             raise Differs(f"rank {rank} got {len(g)} packs, not {len(e)}")
@@ -142,8 +158,9 @@ def check_ledger(epoch, ledger, samples, tokens):
             raise Differs(f"L4: epoch {epoch}: {a} {what} and {b} do not balance")
 
 
-def compare(path, packs, end):
-    job = reference.load_job(path)
+def compare(path, packs, end, frames=False, split="train"):
+    """`frames`: the packs have them, and go through the client's layouts."""
+    job = reference.load_job(path, split)
     windows = list(reference.windows(job))
     compare_windows(end["windows"], windows)
     ranks = compare_packs(job, packs, windows)
@@ -155,36 +172,68 @@ def compare(path, packs, end):
         if total != e["ledger"]:
             raise Differs(f"L4: the ranks were told {e['ledger']}, not {total}")
     check_laws(job, ranks, end)
-    return len(packs), sum(len(p["input_ids"]) for p in packs)
+    if frames:
+        pairs = [pair for mine, theirs in zip(ranks, by_rank(job, windows)) for pair in zip(mine, theirs)]
+        for wrong in compare_layouts.differences(job, pairs):
+            raise Differs(wrong)
+    held = compare_layouts.held(len(packs)) if frames else 0
+    return {"jobs": 1, "packs": len(packs), "tokens": sum(len(p["input_ids"]) for p in packs), "layouts": held}
+
+
+def check_evaluations(ranks):
+    """Every evaluation is the same, on every rank; what differs is the epoch alone."""
+    for rank in ranks:
+        by_epoch = {}
+        for p in rank:
+            same = {k: v for k, v in p.items() if k not in ("epoch", "digest")}
+            by_epoch.setdefault(p["epoch"], []).append(same)
+        if any(packs != by_epoch[0] for packs in by_epoch.values()):
+            raise Differs("two evaluations differ")
+
+
+def compare_eval(path, seed):
+    """The eval split of a job that has one; the counts."""
+    if "eval" not in json.loads(path.read_text(encoding="utf-8")):
+        return dict.fromkeys(COUNTED, 0)
+    [(packs, end)] = delivered([path], seed, EVAL_EPOCHS)
+    counts = {**compare(path, packs, end, split="eval"), "jobs": 0}
+    ranks = {}
+    for p in packs:
+        ranks.setdefault(p["dp_rank"], []).append(p)
+    check_evaluations(ranks.values())
+    return counts
 
 
 def batch(seed, numbers, folder):
-    """Compares these jobs; {"jobs", "packs", "tokens"} and the sentences of those that differ."""
-    wrong, packs, tokens = [], 0, 0
+    """Compares these jobs; the counts and the sentences of those that differ."""
+    frames = numbers[0] // BATCH % WITH_LAYOUTS == 0
+    wrong, counts = [], dict.fromkeys(COUNTED, 0)
     with tempfile.TemporaryDirectory(prefix="packline-random-") as private:
         root = pathlib.Path(folder or private)
         jobs = [random_job(seed, n, root / str(n)) for n in numbers]
         try:
-            results = delivered(jobs, seed)
+            results = delivered(jobs, seed, frames=frames)
         except Differs as together:
             if len(numbers) == 1:
-                return {"jobs": 1, "packs": 0, "tokens": 0}, [f"--seed {seed} --only {numbers[0]}: {together}"]
+                return {**counts, "jobs": 1}, [f"--seed {seed} --only {numbers[0]}: {together}"]
             alone = [batch(seed, [n], folder) for n in numbers]
-            return ({k: sum(a[0][k] for a in alone) for k in ("jobs", "packs", "tokens")}, [s for a in alone for s in a[1]])
+            return {k: sum(a[0][k] for a in alone) for k in COUNTED}, [s for a in alone for s in a[1]]
         for n, job, (got, end) in zip(numbers, jobs, results):
             try:
-                p, t = compare(job, got, end)
-                packs, tokens = packs + p, tokens + t
+                for more in (compare(job, got, end, frames), compare_eval(job, seed)):
+                    counts = {k: counts[k] + more[k] for k in COUNTED}
             except Differs as e:
                 wrong.append(f"--seed {seed} --only {n}: {e}")
-    return {"jobs": len(numbers), "packs": packs, "tokens": tokens}, wrong
+    return {**counts, "jobs": len(numbers)}, wrong
 
 
 def compare_many(seed, numbers, workers=None, folder=None):
     """Random jobs of these numbers, on all cores. Returns (counts, sentences)."""
     parts = [numbers[i : i + BATCH] for i in range(0, len(numbers), BATCH)]
-    counts, wrong = {"jobs": 0, "packs": 0, "tokens": 0}, []
-    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count()) as pool:
+    counts, wrong = dict.fromkeys(COUNTED, 0), []
+    # Not forked: this process may have used torch, whose threads a child would miss.
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), spawn) as pool:
         for c, w in pool.map(batch, [seed] * len(parts), parts, [folder] * len(parts)):
             counts = {k: counts[k] + c[k] for k in counts}
             wrong += w
@@ -204,7 +253,7 @@ def main():
     counts, wrong = compare_many(o.seed, numbers, o.workers, o.keep)
     for sentence in wrong[:20]:
         print(sentence, file=sys.stderr)
-    print(f"{counts['jobs']} jobs, {counts['packs']} packs, {counts['tokens']} tokens: "
+    print(f"{counts['jobs']} jobs, {counts['packs']} packs, {counts['tokens']} tokens, {counts['layouts']} layouts: "
           f"{len(wrong)} differ ({time.monotonic() - started:.1f} s)")
     return 1 if wrong else 0
 

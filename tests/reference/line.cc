@@ -217,7 +217,8 @@ void Line::take(Rank& r) {
     const std::uint64_t digest = pack_digest(p->at.epoch, p->at.window, p->at.pack, *samples);
     if (digest != p->body.digest || p->dp_rank != r.dp_rank)
       fail_with(ExitCode::kBug, "a pack is not what its header says");
-    r.taken.push_back({r.taken.size(), p->at, r.dp_rank, digest, std::move(*samples)});
+    r.taken.push_back(
+        {r.taken.size(), p->at, r.dp_rank, digest, std::move(*samples), p->body.frames});
     act(r);
     take(r);
   });

@@ -11,12 +11,12 @@
 #include "lib/base/instant.h"
 #include "lib/base/random.h"
 #include "lib/base/result.h"
+#include "lib/client/subscriber.h"
 #include "lib/config/job.h"
 #include "lib/windows/window_maker.h"
 #include "packer/packer.h"
 #include "producer/producer.h"
 #include "sink/sink.h"
-#include "sink/subscriber.h"
 
 namespace packline::reference {
 
@@ -32,6 +32,7 @@ struct TakenPack {
   std::uint32_t dp_rank = 0;
   std::uint64_t digest = 0;
   Samples samples;
+  std::vector<Buffer> frames;  // they came in
 };
 
 struct LineResult {

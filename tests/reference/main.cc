@@ -1,13 +1,14 @@
-// packline-one-process [--room N] [--shuffle-seed S] JOB...: the packs of each job as the
-// production state machines deliver them in one process, as JSONL on stdout: a line a pack, as
-// `packline tail
-// --format jsonl` has them and with "pack" and "digest"; behind each job a line with its windows
-// and ledgers.
+// packline-one-process [--room N] [--shuffle-seed S] [--eval-epochs E] [--frames] JOB...: the packs
+// of each job as the production state machines deliver them in one process, as JSONL on stdout: a
+// line a pack, as `packline tail --format jsonl` has them and with "pack" and "digest", with
+// --frames also "frames", the samples as the wire has them, in hex; behind each job a line with its
+// windows and ledgers. With E > 0 so many epochs of each job's eval split instead.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,18 +34,31 @@ std::string ledger_json(const Ledger& l) {
   return text + "}";
 }
 
-std::string pack_json(const TakenPack& p) {
+std::string hex(const Buffer& frame) {
+  std::string text = "\"";
+  for (const std::byte b : frame.bytes()) text += fmt::format("{:02x}", std::to_integer<int>(b));
+  return text + "\"";
+}
+
+std::string frames_json(const TakenPack& p) {
+  std::vector<std::string> frames;
+  for (const Buffer& frame : p.frames) frames.push_back(hex(frame));
+  return fmt::format(R"("frames":[{}],)", fmt::join(frames, ","));
+}
+
+std::string pack_json(const TakenPack& p, bool frames) {
   std::vector<std::string> ids;
   for (const std::string& id : p.samples.ids) ids.push_back(json_text(id, SIZE_MAX));
   const Column* column = p.samples.find("input_ids");
   std::vector<std::int32_t> input_ids(p.samples.tokens());
   for (std::size_t i = 0; i < input_ids.size(); ++i)
     input_ids[i] = column->data.at<std::int32_t>(i);
-  return fmt::format(R"({{"step":{},"epoch":{},"window":{},"pack":{},"dp_rank":{},"lengths":[{}],)"
-                     R"("sample_ids":[{}],"input_ids":[{}],"labels":[{}],"digest":"{:016x}"}})",
-                     p.step, p.at.epoch, p.at.window, p.at.pack, p.dp_rank,
-                     fmt::join(p.samples.lengths, ","), fmt::join(ids, ","),
-                     fmt::join(input_ids, ","), fmt::join(labels_of(p.samples), ","), p.digest);
+  return fmt::format(
+      R"({{{}"step":{},"epoch":{},"window":{},"pack":{},"dp_rank":{},"lengths":[{}],)"
+      R"("sample_ids":[{}],"input_ids":[{}],"labels":[{}],"digest":"{:016x}"}})",
+      frames ? frames_json(p) : "", p.step, p.at.epoch, p.at.window, p.at.pack, p.dp_rank,
+      fmt::join(p.samples.lengths, ","), fmt::join(ids, ","), fmt::join(input_ids, ","),
+      fmt::join(labels_of(p.samples), ","), p.digest);
 }
 
 std::string end_json(const Job& job, const LineResult& r) {
@@ -63,8 +77,12 @@ std::string end_json(const Job& job, const LineResult& r) {
       fmt::join(epochs, ","));
 }
 
-int run_job(const std::string& file, const LineOptions& options) {
-  LoadedJob loaded = load_job(file, {});
+int run_job(const std::string& file, const LineOptions& options, std::uint64_t eval_epochs,
+            bool frames) {
+  std::vector<std::string> sets;
+  if (eval_epochs > 0) sets.emplace_back("split=eval");
+  LoadedJob loaded = load_job(file, sets);
+  if (eval_epochs > 0) loaded.job.epochs = eval_epochs;
   for (const Mistake& m : loaded.mistakes) fmt::print(stderr, "{}\n", m.line_text());
   if (!loaded.mistakes.empty()) return static_cast<int>(ExitCode::kWrongJob);
   const auto line = Line::open(loaded.job, options);
@@ -74,7 +92,7 @@ int run_job(const std::string& file, const LineOptions& options) {
     fmt::print(stderr, "packline-one-process: {}: {}\n", file, result.error().text);
     return static_cast<int>(result.error().code);
   }
-  for (const TakenPack& p : result->packs) fmt::print("{}\n", pack_json(p));
+  for (const TakenPack& p : result->packs) fmt::print("{}\n", pack_json(p, frames));
   fmt::print("{}\n", end_json(loaded.job, *result));
   return 0;
 }
@@ -87,22 +105,25 @@ bool read_number(std::string_view text, std::uint64_t& n) {
 int run(const std::vector<std::string>& args) {
   LineOptions options;
   std::vector<std::string> jobs;
+  bool frames = false;
+  std::map<std::string, std::uint64_t> numbers = {
+      {"--room", options.room}, {"--shuffle-seed", options.seed}, {"--eval-epochs", 0}};
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const bool room = args[i] == "--room";
-    std::uint64_t n = 0;
-    if (!room && args[i] != "--shuffle-seed") {
+    const auto number = numbers.find(args[i]);
+    if (args[i] == "--frames") {
+      frames = true;
+    } else if (number == numbers.end()) {
       jobs.push_back(args[i]);
-    } else if (i + 1 == args.size() || !read_number(args[++i], n)) {
+    } else if (i + 1 == args.size() || !read_number(args[++i], number->second)) {
       fmt::print(stderr, "packline-one-process: {} needs a number\n", args[i]);
       return static_cast<int>(ExitCode::kWrongJob);
-    } else if (room) {
-      options.room = static_cast<std::uint32_t>(n);
-    } else {
-      options.seed = n;
     }
   }
+  options.room = static_cast<std::uint32_t>(numbers["--room"]);
+  options.seed = numbers["--shuffle-seed"];
   for (const std::string& job : jobs) {
-    if (const int code = run_job(job, options); code != 0) return code;
+    if (const int code = run_job(job, options, numbers["--eval-epochs"], frames); code != 0)
+      return code;
   }
   return 0;
 }

@@ -5,9 +5,7 @@ taken over from it; each function names the section of docs/stream.md that it sp
 xxhash only.
 """
 
-import glob
 import itertools
-import pathlib
 import struct
 from dataclasses import dataclass, field
 
@@ -17,10 +15,11 @@ from reference_closing import close_window
 from reference_global import cut_into_windows, ledgers_of, plan_epoch
 from reference_job import load_job
 from reference_ledger import LEDGER, REASONS, add_ledgers, placed_ledger, record_ledger, remainder_ledger
-from reference_order import MASK, epoch_order
+from reference_order import MASK, epoch_order, is_taken, seeds_of
 from reference_pack_order import order_packs
 from reference_parts import part, repetition
-from reference_records import candidates_of, lines_of, samples_of
+from reference_records import Record, candidates_of, samples_of
+from reference_sources import records_of
 
 __all__ = ["LEDGER", "REASONS", "add_ledgers", "load_job", "stream_digest", "windows"]
 
@@ -40,18 +39,26 @@ def position(at, carried):
 # 7. The digest
 
 
-def field_bytes(samples, name):
+def field_bytes(samples, name, letter):
     if name == "labels":
         return b"".join(struct.pack(f"<{len(s.labels)}i", *s.labels) for s in samples)
-    return b"".join(struct.pack(f"<{len(s.columns[name][1])}{s.columns[name][0]}", *s.columns[name][1])
-                    for s in samples)
+    return b"".join(struct.pack(f"<{s.tokens}{letter}", *s.columns[name][1]) for s in samples)
 
 
-def pack_digest(epoch, window, index, names, samples):
-    """`names`: the fields that any sample of the window has; "labels" is always among them."""
+def fields_of(samples):
+    """{name: struct letter} of the fields of a window's samples. What is f64 in one of them is so in all."""
+    fields = {}
+    for s in samples:
+        for name, (letter, _) in s.columns.items():
+            fields[name] = "d" if "d" in (letter, fields.get(name)) else letter
+    return fields
+
+
+def pack_digest(epoch, window, index, fields, samples):
+    """`fields`: those that any sample of the window has, as fields_of() gives them; "labels" is always among them."""
     data = struct.pack("<QQQ", epoch, window, index)
-    for name in sorted(set(names) | {"labels"}, key=lambda n: n.encode()):
-        values = field_bytes(samples, name)
+    for name in sorted({*fields, "labels"}, key=lambda n: n.encode()):
+        values = field_bytes(samples, name, fields.get(name))
         data += struct.pack("<I", len(name.encode())) + name.encode() + struct.pack("<Q", len(values)) + values
     data += struct.pack("<I", len(samples))
     for s in samples:
@@ -69,6 +76,7 @@ class Pack:
     index: int
     samples: list
     digest: int
+    fields: dict  # as fields_of() gives them
     dp_rank: int = 0
 
     def as_line(self):
@@ -88,13 +96,6 @@ class Window:
     packs: list = field(default_factory=list)
 
 
-def source_lines(job, s):
-    """The records of a source: its files sorted by path, their lines in order."""
-    pattern = str(job["folder"] / job["sources"][s]["path"])
-    files = sorted(glob.glob(pattern), key=lambda p: p.encode())
-    return [line for f in files for line in lines_of(pathlib.Path(f).read_bytes())]
-
-
 def delivered(placed, candidates):
     """The samples of a pack as they are handed out."""
     samples = []
@@ -106,9 +107,9 @@ def delivered(placed, candidates):
 
 def make_packs(job, epoch, window, packs, candidates):
     packs = [delivered(placed, candidates) for placed in packs]
-    fields = {name for samples in packs for s in samples for name in s.columns}
+    fields = fields_of(itertools.chain(*packs))
     dp_size = job["deliver"]["dp_size"]
-    return [Pack(epoch, window, k, samples, pack_digest(epoch, window, k, fields, samples), k % dp_size)
+    return [Pack(epoch, window, k, samples, pack_digest(epoch, window, k, fields, samples), fields, k % dp_size)
             for k, samples in enumerate(packs)]
 
 
@@ -142,7 +143,7 @@ def lane_windows(job, epoch, lane, records):
         candidates, number = carried + following, index * job["lanes"] + lane
         closing, before = close_window(candidates, pack), after
         after = place_after(before, closing, len(carried), candidates, len(records))
-        packs = order_packs(closing.packs, candidates, pack, job["seed"], epoch, number)
+        packs = order_packs(closing.packs, candidates, pack, job["seed"], seeds_of(job, epoch), number)
         made = make_packs(job, epoch, number, packs, candidates)
 
         gone = {p.candidate for p in [*itertools.chain(*closing.packs), *closing.lost]}
@@ -172,15 +173,16 @@ def global_windows(job, epoch, records):
 
 def windows(job):
     """Every window of the job in the order of the stream."""
-    lines = [source_lines(job, s) for s in range(len(job["sources"]))]
+    stored = [records_of(job, s) for s in range(len(job["sources"]))]
     whole_epoch = job["pack"]["plan"] == "global"
 
     def encoded(places):
-        return [samples_of(job, s, r, copy, lines[s][r]) for s, r, copy in places]
+        return [samples_of(job, s, r, copy, stored[s][r]) if is_taken(job, s, r) else Record(passed_over=True)
+                for s, r, copy in places]
 
     for epoch in range(job["epochs"]):
         planned = 0 if whole_epoch and not job["pack"]["replan_each_epoch"] else epoch
-        order = epoch_order(job, planned, [len(one) for one in lines])
+        order = epoch_order(job, planned, [len(records) for records in stored])
         if whole_epoch:
             yield from global_windows(job, epoch, encoded(order))
             continue

@@ -4,7 +4,8 @@ import json
 import pathlib
 import random
 
-from random_settings import draw_settings
+from random_settings import draw_eval, draw_settings
+from random_sources import draw_sources
 
 STRATEGIES = ["best_fit_decreasing"] * 3 + ["sequential"]
 BAD_LINES = [
@@ -71,6 +72,8 @@ def token_record(rng, n, kind, extra):
         record["labels"] = None
     if "whole" in extra:
         record["whole"] = [rng.randint(-(2**63), 2**63 - 1) for _ in ids]
+    if "mixed" in extra:  # i64 in some samples, f64 in others
+        record["mixed"] = [rng.randint(-9, 9) for _ in ids] if rng.random() < 0.9 else [0.25 for _ in ids]
     if "real" in extra and n:
         record["a real"] = [0.5] + [rng.choice([rng.uniform(-1, 1), rng.randint(0, 9)]) for _ in ids[1:]]
     if rng.random() < 0.2:
@@ -141,7 +144,7 @@ def draw_job(rng, folder, name):
     length = draw_lengths(rng, capacity)
     dp_size = rng.randint(1, 4)
     kind = rng.choice(["tokens", "tokens", "bytes"])
-    extra = rng.choice([(), (), ("whole",), ("whole", "real")])
+    extra = rng.choice([(), (), ("whole",), ("whole", "real"), ("mixed",)])
     n_sources = rng.choice([1, 1, 2, 3])
     total = rng.choice([rng.randint(0, 12), *[rng.randint(10, 120)] * 3, *[rng.randint(100, 400)] * 3])
     total = total // 4 if capacity > 1024 else total
@@ -194,15 +197,20 @@ def draw_tight_job(rng, folder, name):
     return path
 
 
-def random_job(seed, number, folder, plain=False):
-    """Job `number` of a seed: the same whatever was drawn before. `plain`: without what random_settings.py adds."""
+def random_job(seed, number, folder, evaluates=True):
+    """Job `number` of a seed: the same whatever was drawn before. `evaluates`: some set records aside, which may be none
+    or all of a few."""
     rng, folder = random.Random(f"{seed}/{number}"), pathlib.Path(folder)
     name = f"random-{seed}-{number}"
     if number % 25 == 24:
         return draw_tight_job(rng, folder, name)
     path = draw_job(rng, folder, name)
-    if not plain and number % 4 > 0:
-        job = json.loads(path.read_text(encoding="utf-8"))
+    job = json.loads(path.read_text(encoding="utf-8"))
+    if number % 4 > 0:
         draw_settings(random.Random(f"{seed}/{number}/settings"), job)
-        path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
+    if number % 3 > 0:
+        draw_sources(random.Random(f"{seed}/{number}/sources"), job, folder)
+    if evaluates:
+        draw_eval(random.Random(f"{seed}/{number}/eval"), job)
+    path.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
     return path

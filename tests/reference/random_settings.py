@@ -51,3 +51,9 @@ def draw_global(rng, job):
     job["pack"]["replan_each_epoch"] = rng.random() < 0.5
     if rng.random() < 0.5:
         job["epochs"] = max(2, job["epochs"])
+
+
+def draw_eval(rng, job):
+    if rng.random() < 0.3:
+        seed = rng.choice([0, rng.randint(1, 2**63 - 1)])
+        job["eval"] = {"fraction": rng.choice([0.001, 0.1, 0.5, 0.9]), "seed": seed}

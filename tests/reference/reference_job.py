@@ -19,7 +19,18 @@ def pack_settings(pack, deliver):
     return settings
 
 
-def load_job(path):
+EVAL_EPOCHS = 2  # of a split without end so many are compared
+
+
+def become_eval(job):
+    """The job of the records that are set aside (docs/stream.md section 3, "Evaluation")."""
+    job |= {"epochs": EVAL_EPOCHS, "shuffle": {"kind": "none"}, "lanes": 1}
+    job["sources"] = [{k: v for k, v in s.items() if k not in ("weight", "repeat")} for s in job["sources"]]
+    job["pack"] |= {"plan": "streaming", "balance": "none"}
+    job["deliver"]["remainder"] = "spread"
+
+
+def load_job(path, split="train"):
     path = pathlib.Path(path)
     job = json.loads(path.read_text(encoding="utf-8"))
     job.setdefault("seed", 0)
@@ -28,6 +39,10 @@ def load_job(path):
     job.setdefault("shuffle", {"kind": "full"})
     job["encode"] = {"add_bos": False, "add_eos": True, "train": "assistant", **job["encode"]}
     job["deliver"] = {"dp_size": 1, **job.get("deliver", {})}
-    job["pack"] = pack_settings(job.get("pack", {}), job["deliver"])
+    job["split"] = split
+    job.setdefault("pack", {})
+    if split == "eval":
+        become_eval(job)
+    job["pack"] = pack_settings(job["pack"], job["deliver"])
     job["folder"] = path.resolve().parent
     return job

@@ -19,6 +19,8 @@ def add_ledgers(a, b):
 def record_ledger(record):
     """What one record counts, from what became of it (reference_records.Record), whatever is packed of it."""
     ledger = new_ledger()
+    if record.passed_over:
+        return ledger
     ledger["records_read"] = 1
     if record.lost:
         ledger["lost_" + record.lost] = 1

@@ -110,6 +110,19 @@ def phases(job, sizes):
     return all_phases
 
 
+def is_taken(job, source, record):
+    """Whether the job's split has this record: the eval split those that are set aside, training the others."""
+    settings = job.get("eval", {})
+    below = math.floor(settings.get("fraction", 0) * 2.0**64)
+    set_aside = derive(settings.get("seed", 0), 6, source, record) < below
+    return set_aside == (job["split"] == "eval")
+
+
+def seeds_of(job, epoch):
+    """The epoch that seeds are drawn in: all evaluations are the same."""
+    return 0 if job["split"] == "eval" else epoch
+
+
 def epoch_order(job, epoch, records):
     """The whole order: a list of (source, record, copy). `records`: how many each source has."""
     ordered = [source_order(job, epoch, s, n) for s, n in enumerate(records)]

@@ -1,10 +1,11 @@
-"""A line of a JSONL file as samples: docs/stream.md section 4, with lib/encode/README.md for what each encoder makes."""
+"""A record as samples: docs/stream.md section 4, with lib/encode/README.md for what each encoder makes."""
 
 import json
 from dataclasses import dataclass, field
 
 from reference_packing import Candidate
 from reference_parts import IGNORE, Sample, made_of
+from reference_sources import Ids, Json
 
 BYTES_BOS, BYTES_EOS = 256, 257
 INT32_MAX = 2**31 - 1
@@ -24,6 +25,15 @@ class Real(float):
     written = ""
 
 
+class Object(dict):
+    """A JSON object that remembers which keys it had twice."""
+
+    def __init__(self, items):
+        super().__init__(items)
+        names = [k for k, _ in items]
+        self.twice = {k for k in names if names.count(k) > 1}
+
+
 def _number(kind, text):
     n = kind(text)
     n.written = text
@@ -34,6 +44,7 @@ def _number(kind, text):
 class Record:
     lost: str = ""  # "parse" or "encode": it gave no samples
     made: list = field(default_factory=list)  # of Sample and LostSample, in order
+    passed_over: bool = False  # of the other split: it has its place and no more
 
 
 def candidates_of(records):
@@ -42,30 +53,17 @@ def candidates_of(records):
             for number, record in enumerate(records) for i, s in enumerate(record.made) if isinstance(s, Sample)]
 
 
-def lines_of(data):
-    """The lines that are records, as bytes without BOM, CR and LF."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    return [line.removesuffix(b"\r") for line in data.split(b"\n") if line.strip(b" \t\r")]
-
-
-def parse(line, read_keys):
-    """The record as a dict. Lost when it is no JSON object in UTF-8, or has a key that is read twice."""
+def parse(data, read_keys):
+    """The record as an Object. Lost when it is no JSON object in UTF-8, or has a key that is read twice."""
     def refuse(name):
         raise ValueError(name)
 
-    def pairs(items):
-        names = [k for k, _ in items if k in read_keys]
-        if len(names) != len(set(names)):
-            raise ValueError("a key twice")
-        return dict(items)
-
     try:
-        record = json.loads(line.decode("utf-8"), parse_int=lambda t: _number(Number, t), parse_constant=refuse,
-                            parse_float=lambda t: _number(Real, t), object_pairs_hook=pairs)
+        record = json.loads(data.decode("utf-8"), parse_int=lambda t: _number(Number, t), parse_constant=refuse,
+                            parse_float=lambda t: _number(Real, t), object_pairs_hook=Object)
     except ValueError as e:
         raise Lost("parse") from e
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or record.twice & read_keys:
         raise Lost("parse")
     return record
 
@@ -124,9 +122,37 @@ def text_tokens(record, job, fields):
     text = record.get(fields["text"])
     if not isinstance(text, str):
         raise Lost("parse")
+    return plain_tokens(text.encode(), job)
+
+
+def plain_tokens(text, job):
     encode = job["encode"]
-    ids = [BYTES_BOS] * encode["add_bos"] + list(text.encode()) + [BYTES_EOS] * encode["add_eos"]
+    ids = [BYTES_BOS] * encode["add_bos"] + list(text) + [BYTES_EOS] * encode["add_eos"]
     return {"input_ids": ("i", ids)}, None
+
+
+def checked_text(data):
+    """Plain text: UTF-8 without a NUL."""
+    try:
+        data.decode("utf-8")
+    except ValueError as e:
+        raise Lost("parse") from e
+    if b"\0" in data:
+        raise Lost("parse")
+    return data
+
+
+def turn_of(turn, fields):
+    """(role, content) of a chat's turn."""
+    role, content = fields["role"], fields["content"]
+    if not isinstance(turn, dict) or turn.twice & {role, content} or not isinstance(turn.get(role), str):
+        raise Lost("parse")
+    if content not in turn and "tool_calls" not in turn:
+        raise Lost("parse")
+    said = turn.get(content)
+    if said is not None and not isinstance(said, str):
+        raise Lost("parse")
+    return turn[role].encode(), (said or "").encode()
 
 
 def chat_tokens(record, job, fields):
@@ -134,6 +160,7 @@ def chat_tokens(record, job, fields):
     turns = record.get(fields["messages"])
     if not isinstance(turns, list) or not turns:
         raise Lost("parse")
+    turns = [turn_of(turn, fields) for turn in turns]
     encode, ids, labels = job["encode"], [], []
 
     def add(tokens, loss):
@@ -143,10 +170,7 @@ def chat_tokens(record, job, fields):
     if encode["add_bos"]:
         add([BYTES_BOS], False)
     eos, newline = encode["add_eos"], b""
-    for turn in turns:
-        if not isinstance(turn, dict) or not all(isinstance(turn.get(fields[k]), str) for k in ("role", "content")):
-            raise Lost("parse")
-        role, content = turn[fields["role"]].encode(), turn[fields["content"]].encode()
+    for role, content in turns:
         add(newline + b"<|" + role + b"|>\n", False)
         if role == b"assistant":
             add(content if eos else content + b"\n", True)
@@ -161,24 +185,34 @@ def chat_tokens(record, job, fields):
     return {"input_ids": ("i", ids)}, labels if encode["train"] == "assistant" else None
 
 
-def samples_of(job, source, number, copy, line):
-    """What becomes of a record: its one sample or the pieces of it, or how it or they were lost."""
-    settings = job["sources"][source]
+def columns_of(job, settings, record):
+    """(columns, labels, its own id) of a record as it is stored."""
     names = ("text", "messages", "role", "content", "input_ids", "labels", "loss_mask", "id")
     fields = {**{n: n for n in names}, **settings.get("fields", {})}
+    if isinstance(record, Ids):
+        if not all(0 <= v <= INT32_MAX for v in record.values):
+            raise Lost("parse")
+        return {"input_ids": ("i", record.values)}, None, ""
+    if not isinstance(record, Json):
+        return *plain_tokens(checked_text(record.data), job), ""
     kind = settings["format"]
     read = {"text": ["text"], "chat": ["messages"], "tokens": ["input_ids", "labels", "loss_mask"]}[kind]
+    record = parse(record.data, {fields[k] for k in [*read, "id"]})
+    name = own_id(record, fields["id"])
+    if kind == "tokens":
+        return *tokens_columns(record, fields), name
+    return *(text_tokens if kind == "text" else chat_tokens)(record, job, fields), name
+
+
+def samples_of(job, source, number, copy, record):
+    """What becomes of a record: its one sample or the pieces of it, or how it or they were lost."""
     try:
-        record = parse(line, {fields[k] for k in [*read, "id"]})
-        sample_id = f"s{source}:{number}" + (f"+{copy}" if copy else "")
-        if own := own_id(record, fields["id"]):
-            sample_id = f"{own}@{sample_id}"
-        if kind == "tokens":
-            columns, labels = tokens_columns(record, fields)
-        else:
-            columns, labels = (text_tokens if kind == "text" else chat_tokens)(record, job, fields)
+        columns, labels, name = columns_of(job, job["sources"][source], record)
     except Lost as e:
         return Record(lost=e.args[0])
+    sample_id = f"s{source}:{number}" + (f"+{copy}" if copy else "")
+    if name:
+        sample_id = f"{name}@{sample_id}"
     labels = list(columns["input_ids"][1] if labels is None else labels)
     labels[:1] = [IGNORE] * len(labels[:1])
     return Record(made=made_of(Sample(sample_id, columns, labels), job["pack"]))

@@ -82,7 +82,7 @@ std::string describe(const Message& m) {
             [](const Welcome&) { return std::string("Welcome"); },
             [](const Pack& x) {
               return fmt::format("Pack {} from {} after {}", text(x.at), text(x.from),
-                                 text(x.after.point));
+                                 text(x.after));
             },
             [](const End& x) {
               return fmt::format("End from {} cursor {} released {}", text(x.from),

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sink/subscriber.h"
+#include "lib/client/subscriber.h"
 #include "tests/simulation/world.h"
 
 namespace packline::simulation {

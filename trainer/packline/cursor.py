@@ -72,6 +72,11 @@ def from_state(state: Any) -> Saved:
             f"this state has version {version!r}, this client reads version {STATE_VERSION}: "
             "use the packline that wrote it"
         )
+    if state.get("split") == "eval":
+        raise BadState(
+            'this is the state of an eval stream, PackStream(job, split="eval"), which says nothing '
+            "of where training stands"
+        )
     job = state.get("job")
     if not isinstance(job, str) or (job and not _is_hex16(job)):
         raise BadState(f"the state's `job` must be 16 hex digits, is {job!r}")

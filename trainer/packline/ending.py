@@ -8,18 +8,19 @@ import sys
 import weakref
 from typing import Sequence
 
+from .joining import Way
 from .receiver import CLOSE_S, Receiver, finish
 
-_open: set = set()  # receivers of this process; they hold no stream
+_open: dict = {}  # receiver of this process -> its Way; they hold no stream
 _registered = False
 
 
-def watch(stream, receiver: Receiver) -> None:
+def watch(stream, receiver: Receiver, way: Way) -> None:
     """Until forget(): a dropped stream lets its connection go, unless it was read to the job's
     end. Such a one says done when the interpreter ends without an error, so that the line can
-    finish."""
+    finish; with it do those that evaluated, where nobody else ends their line."""
     global _registered
-    _open.add(receiver)
+    _open[receiver] = way
     weakref.finalize(stream, _dropped, receiver).atexit = False
     if not _registered:
         _registered = True
@@ -27,7 +28,7 @@ def watch(stream, receiver: Receiver) -> None:
 
 
 def forget(receiver: Receiver) -> None:
-    _open.discard(receiver)
+    _open.pop(receiver, None)
 
 
 def finish_all(receivers: Sequence[Receiver], timeout_s: float = CLOSE_S) -> bool:
@@ -49,6 +50,10 @@ def _at_exit() -> None:
     failed = getattr(sys, "last_type", None) is not None and not hasattr(sys, "ps1")
     mine = [r for r in _open if r.pid == os.getpid()]
     ended = [r for r in mine if not failed and r.at_job_end()]
+    evaluating = [r for r in mine if _open[r].split == "eval"]
+    # Training that stopped before its end may go on in another process, and evaluate there.
+    if not failed and len(ended) + len(evaluating) == len(mine):
+        ended += [r for r in evaluating if _open[r].says_done]
     for receiver in mine:
         if receiver not in ended:
             receiver.stop()

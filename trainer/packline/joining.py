@@ -18,6 +18,13 @@ class Way(NamedTuple):
     rank: Rank
     endpoint: str
     line: Optional[Line]
+    split: str = "train"
+
+    @property
+    def says_done(self) -> bool:
+        """Whether the end is this rank's to tell. A line that evaluates beside its training ends
+        with that, by its launcher; roles that were started by hand have no launcher."""
+        return self.split == "train" or self.line is None or not self.line.has_launcher
 
     @property
     def dp_size(self) -> int:
@@ -25,19 +32,32 @@ class Way(NamedTuple):
         return self.line.dp_size if self.line else 0
 
 
-def find_way(job: str, dp_rank: Optional[int], peer: Optional[int], endpoint: Optional[str]) -> Way:
+def find_way(
+    job: str,
+    dp_rank: Optional[int],
+    peer: Optional[int],
+    endpoint: Optional[str],
+    split: str = "train",
+) -> Way:
     """Reads the environment and, without an endpoint, the line's file. NoLine (also for an endpoint
     that is no address), WrongRank, OtherJob."""
     if endpoint is not None:
-        return Way(Rank(dp_rank, peer or 0), checked(endpoint), None)
-    line = find_line(job)
+        return Way(Rank(dp_rank, peer or 0), checked(endpoint), None, split)
+    line = find_line(job, split=split)
     rank = resolve(line.dp_size, line.ranks_per_dp_rank, dp_rank, peer)
-    return Way(rank, sink_of(line, rank.dp_rank), line)
+    return Way(rank, sink_of(line, rank.dp_rank), line, split)
 
 
 def check_welcome(way: Way, welcome: Welcome) -> None:
     """The sink serves the line that was looked for, and has a place for this rank."""
     line, rank = way.line, way.rank
+    served = welcome.identity.get("split", "train")
+    if served != way.split:
+        raise OtherJob(
+            f"the sink at {way.endpoint} serves split: {served} of its job, and this stream is "
+            f"PackStream(..., split={way.split!r}): give it that split, or the address of another "
+            "sink"
+        )
     if line is not None:
         said = (line.dp_size, line.ranks_per_dp_rank)
         serves = (welcome.dp_size, welcome.ranks_per_dp_rank)

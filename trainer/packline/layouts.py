@@ -4,6 +4,7 @@ and cu_seqlens. The first token of each sample never carries loss.
 | layout | is for | labels | padded |
 | --- | --- | --- | --- |
 | `rows` | frameworks that collate samples themselves | unshifted | no |
+| `columns` | your own collator, at the least cost: nothing is copied or made | as the encoder's | no |
 | `numpy` | your own code; has the settings of the padding | unshifted | no |
 | `hf` | Hugging Face models and their trainers | unshifted | yes |
 | `flash` | models that call flash_attn_varlen_func | unshifted | yes |
@@ -26,8 +27,22 @@ from .cursor import Point
 from .padding import NO_PADDING, Padding, padded, real_bounds
 from .samples import IGNORE, Column, Samples
 
-LAYOUTS = ("rows", "numpy", "hf", "flash", "megatron", "torchtitan")
-OF_TENSORS = LAYOUTS[2:]
+LAYOUTS = ("rows", "columns", "numpy", "hf", "flash", "megatron", "torchtitan")
+OF_TENSORS = LAYOUTS[3:]
+
+# What each layout puts under names of its own: no column of the encoder's can have these.
+_RESERVED = {
+    "rows": {"sample_id"},
+    "columns": {"lengths"},
+    "numpy": {
+        "epoch", "window", "pack", "sample_multiple_of", "pad_to_multiple_of", "pad_id", "columns",
+        "dropped", "sample_ids", "lengths", "cu_seqlens", "max_seqlen",
+    },
+    "hf": {"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"},
+    "flash": {"cu_seqlens", "max_seqlen"},
+    "megatron": {"tokens", "loss_mask", "cu_seqlens", "cu_seqlens_padded", "max_seqlen"},
+    "torchtitan": {"input", "positions"},
+}  # fmt: skip
 
 
 def check_layout(layout: str, drop: Sequence[str]) -> None:
@@ -38,9 +53,39 @@ def check_layout(layout: str, drop: Sequence[str]) -> None:
         raise ValueError(f"drop must list columns beside input_ids and labels, is {drop!r}")
 
 
+def check_columns(layout: str, samples: Samples, drop: tuple) -> None:
+    """ValueError where a column of the encoder's that is not in `drop` would stand under a name
+    that the layout itself uses, or has positions that it cannot take: one of the two would be lost
+    without a word."""
+    for name, column in _columns(samples, drop):
+        if name in _RESERVED[layout] or (layout in _OF_ARRAYS and _is_rows_of(name, samples, drop)):
+            raise ValueError(
+                f'the samples have a column "{name}", a name that layout "{layout}" uses itself: '
+                "give the column another name in the data, leave it out by "
+                f'PackStream(drop=("{name}",)), or take another layout'
+            )
+        if name == "position_ids" and column.kind != "per_token" and layout in OF_TENSORS:
+            raise ValueError(
+                f'the samples have a column "position_ids" of kind {column.kind}, and layout '
+                f'"{layout}" takes positions per token: give it another name in the data, or leave '
+                'it out by PackStream(drop=("position_ids",)) to have them count from 0'
+            )
+
+
+_OF_ARRAYS = ("columns", "numpy")
+
+
+def _is_rows_of(name: str, samples: Samples, drop: tuple) -> bool:
+    """Whether a layout of arrays gives the rows of a column under that name."""
+    of = name[: -len("_rows")] if name.endswith("_rows") else ""
+    return of not in drop and of in samples.columns and samples.columns[of].rows is not None
+
+
 def build(layout: str, samples: Samples, at: Point, drop: tuple, padding: Padding = NO_PADDING):
     if layout == "rows":
         return rows(samples, drop)
+    if layout == "columns":
+        return columns(samples, drop)
     if layout == "numpy":
         return numpy_pack(samples, at, drop, padding)
     return _TENSORS[layout](samples, drop, padding)
@@ -63,6 +108,23 @@ def rows(samples: Samples, drop: tuple = ()) -> List[dict]:
         else:
             _deal(out, name, under_spans(samples, column, np.int32), bounds)
     _deal(out, "labels", labels(samples, np.int32), bounds)
+    return out
+
+
+def columns(samples: Samples, drop: tuple = ()) -> Dict[str, np.ndarray]:
+    """The columns as they were received, read-only, over the memory of the message: `lengths` u32
+    [n]; per-token columns [T, *item], `input_ids` int32 among them; ragged ones [sum of rows,
+    *item], opaque ones u8 [bytes] and spans u32 [sum of rows, 2], each with `NAME_rows` u32 [n].
+    `labels` is the encoder's own: int32 per token, or spans in which labels are the input_ids;
+    without it every token carries loss. The first token of each sample never does, whatever it
+    says. bf16 is u16. Who keeps an array keeps its whole pack in memory."""
+    out = {"lengths": samples.lengths}
+    for name, column in samples.columns.items():
+        if name not in drop:
+            out[name] = column.data
+            if column.rows is not None:
+                out[name + "_rows"] = column.rows
+    out.setdefault("input_ids", samples.input_ids)
     return out
 
 
@@ -231,7 +293,7 @@ _MADE = ("input_ids", "position_ids")  # by every layout of tensors, under one n
 
 def _with_columns(torch, out: dict, samples: Samples, drop: tuple, batched: bool = True) -> dict:
     for name, column in _columns(samples, drop):
-        if name not in _MADE and name not in out:
+        if name not in _MADE:
             out[name] = _tensor(torch, samples, column, batched)
     return out
 

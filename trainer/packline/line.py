@@ -21,18 +21,19 @@ class Line(NamedTuple):
     ranks_per_dp_rank: int
     warn_after_s: Optional[float]
     fail_after_s: Optional[float]
+    has_launcher: bool = True  # `packline run` made it and ends it
 
 
-def find_line(job: str, environ=None) -> Line:
-    """The line that serves `job` (a path). Raises NoLine with what to do."""
+def find_line(job: str, environ=None, split: str = "train") -> Line:
+    """The line that serves this split of `job` (a path). Raises NoLine with what to do."""
     environ = os.environ if environ is None else environ
     path = environ.get("PACKLINE_LINE")
     if path:
-        return read_line_file(path, job)
-    return _read_job_file(job)
+        return read_line_file(path, job, split)
+    return _read_job_file(job, split)
 
 
-def read_line_file(path: str, job: str) -> Line:
+def read_line_file(path: str, job: str, split: str = "train") -> Line:
     try:
         with open(path, "rb") as f:
             text = f.read(_LINE_BYTES_MAX + 1)
@@ -50,10 +51,16 @@ def read_line_file(path: str, job: str) -> Line:
             f"PACKLINE_LINE names a line that serves {served}, not {os.path.abspath(job)}: give "
             "PackStream that job, or unset PACKLINE_LINE to join the line that the job file names"
         )
-    return _line(line.get("sinks"), line, path)
+    sinks = line.get("eval_sinks" if split == "eval" else "sinks")
+    if split == "eval" and not sinks:
+        raise NoLine(
+            f"the line of {job} serves no eval split: set eval.fraction above 0, such as "
+            "eval: {fraction: 0.01}, and start it again"
+        )
+    return _line(sinks, line, path)
 
 
-def _read_job_file(job: str) -> Line:
+def _read_job_file(job: str, split: str) -> Line:
     try:
         with open(job, "rb") as f:
             text = f.read(_LINE_BYTES_MAX)
@@ -72,15 +79,17 @@ def _read_job_file(job: str) -> Line:
         raise NoLine(f"{job} is not a job file: {e}; `packline check {job}` says more") from None
     content = content if isinstance(content, dict) else {}
     section = content.get("line")
-    sinks = section.get("sinks") if isinstance(section, dict) else None
+    key = "eval_sinks" if split == "eval" else "sinks"
+    sinks = section.get(key) if isinstance(section, dict) else None
     if not sinks:
         raise NoLine(
-            f"{job} names no line.sinks and PACKLINE_LINE is not set: start this program by "
+            f"{job} names no line.{key} and PACKLINE_LINE is not set: start this program by "
             f"`packline run {job} -- ...`, use packline.local_line({job!r}) in a notebook, or name "
             "the addresses under `line:` and start the roles"
         )
     deliver = content.get("deliver")
-    return _line(sinks, deliver if isinstance(deliver, dict) else {}, job)
+    line = _line(sinks, deliver if isinstance(deliver, dict) else {}, job)
+    return line._replace(has_launcher=False)
 
 
 def _line(sinks, numbers: dict, where: str) -> Line:

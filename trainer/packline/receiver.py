@@ -49,6 +49,7 @@ class Receiver:
         self._stopped = threading.Condition(self._lock)
         self._waiters = 0
         self._failure: Optional[BaseException] = None
+        self._later: Optional[Callable[[Subscriber], object]] = None
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="packline-receive", daemon=True)
         self._thread.start()
@@ -95,6 +96,11 @@ class Receiver:
                 self._tell_if_dirty()
             return value
 
+    def call_soon(self, do: Callable[[Subscriber], object]) -> None:
+        """`do(subscriber)` under the lock, in the thread, REPORT_S later at most; the latest counts.
+        Takes no lock: it may be called where an object is dropped, which is anywhere."""
+        self._later = do
+
     def failed(self) -> bool:
         """Whether this connection is of no more use: refused by the sink, or its thread is gone."""
         return self._s.error is not None or self._failure is not None
@@ -103,15 +109,16 @@ class Receiver:
         """Ends the thread and closes the socket; waits JOIN_S at most. May be called again."""
         if self.pid != os.getpid():
             return  # a forked child has a copy of this, and no thread
+        self._stopping = True
+        if self._thread is threading.current_thread():
+            return  # it drops a stream, maybe in the midst of a turn: it looks at the flag behind it
         with self._lock:
-            self._stopping = True
             self._stopped.notify_all()
-        if self._thread is not threading.current_thread():
-            self._thread.join(JOIN_S)
+        self._thread.join(JOIN_S)
 
     def at_job_end(self) -> bool:
-        with self._lock:
-            return self._s.at_job_end()
+        # Without the lock: a stream may be dropped anywhere, also where this thread has it.
+        return self._s.at_job_end()
 
     def say_done(self) -> None:
         self.call(Subscriber.finish)
@@ -168,6 +175,9 @@ class Receiver:
             with self._lock:
                 while not self._stopping:
                     now = time.monotonic()
+                    later, self._later = self._later, None
+                    if later is not None:
+                        later(self._s)
                     if not self._waiters and self._turn(now) == _BURST:
                         self._stopped.wait(0.001)  # lets others have the lock
                         continue

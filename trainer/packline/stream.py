@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import threading
@@ -13,8 +14,9 @@ from . import ending, torch_support, wire
 from .batches import check_stackable, stack
 from .cursor import START, Saved, from_state, to_state
 from .errors import Closed, InUse, PacklineError, WrongProcess
+from .evaluation import SPLITS, Evaluation, check_eval_state, to_eval_state
 from .joining import Way, check_welcome, find_way, packs_of_epoch, start_cursor
-from .layouts import OF_TENSORS, build, check_layout
+from .layouts import OF_TENSORS, build, check_columns, check_layout
 from .padding import NO_PADDING
 from .ranks import world
 from .receiver import CLOSE_S, Receiver
@@ -43,25 +45,33 @@ class PackStream:
     One `for` hands out one epoch, or what is left of it: after `break`, and after loading a state,
     the next `for` goes on behind the last pack handed out. After the job's end it yields nothing.
 
+    split="eval": the packs of the records that the job sets aside (`eval.fraction`), beside a stream
+    of training or alone. One `for` is one whole evaluation, the same packs each time, as many on
+    each rank; what a `break` left is passed over. See state_dict() and close() for what else
+    differs.
+
     job: path of the job file, the one the line serves. It is found by the variable PACKLINE_LINE
-        (set by `packline run JOB -- ...`), or the job file's `line.sinks` (needs PyYAML).
+        (set by `packline run JOB -- ...`), or the job file's `line.sinks`, of the eval split
+        `line.eval_sinks` (needs PyYAML).
     dp_rank: which sink to read; by default from the launcher's RANK and WORLD_SIZE (or Slurm's,
         Open MPI's, PMI's), when the stream connects. peer: which of the ranks that share it, needed
         with dp_rank when deliver.ranks_per_dp_rank is over 1.
-    layout: "hf", "flash", "megatron", "torchtitan" (torch tensors), "numpy" or "rows": see
-        packline.layouts.
+    layout: "hf", "flash", "megatron", "torchtitan" (torch tensors), "numpy", "columns" or
+        "rows": see packline.layouts.
     endpoint: a sink's subscriber address, instead of looking for the line; needs dp_rank.
     prefetch: packs that are received ahead and not handed out yet, at most; None = as many as make
         64 MiB, between 2 and 64.
     warn_after_s, fail_after_s: a longer wait is logged (logger "packline"), again and again, or
         raises PacklineTimeout; by default the job's. The message names who waits for whom.
-    drop: names of columns not to hand out, such as those that `model(**pack)` does not take.
+    drop: names of columns not to hand out, such as those that `model(**pack)` does not take. A column
+        under a name that the layout itself uses is refused with the first pack that has it.
     """
 
     def __init__(
         self,
         job: Union[str, "os.PathLike[str]"],
         *,
+        split: str = "train",
         dp_rank: Optional[int] = None,
         peer: Optional[int] = None,
         layout: str = "hf",
@@ -72,6 +82,8 @@ class PackStream:
         drop: Sequence[str] = (),
     ):
         check_layout(layout, drop)
+        if split not in SPLITS:
+            raise ValueError(f"split must be one of {', '.join(SPLITS)}, is {split!r}")
         if prefetch is not None and (type(prefetch) is not int or not 1 <= prefetch < 2**16):
             raise ValueError(
                 f"prefetch must be None or a number of packs, 1 to 65535, is {prefetch!r}"
@@ -80,6 +92,8 @@ class PackStream:
             raise ValueError("endpoint= is the address of one sink: give its dp_rank= as well")
         self.job = os.path.abspath(os.fspath(job))
         self.layout = layout
+        self.split = split
+        self._evaluation = Evaluation() if split == "eval" else None
         self._settings = (dp_rank, peer, endpoint, prefetch, warn_after_s, fail_after_s)
         self._drop = tuple(drop)
         self._saved: Optional[Saved] = None  # where to stand when connected; None = job's start
@@ -126,14 +140,21 @@ class PackStream:
         `for` yields it (the one after, when it belongs to the next epoch)."""
         self._refuse_wrong_process()
         with self._turn:
+            if self._evaluation is not None and not self._iterated():
+                self._stand_before_evaluation()
             found = self._wait(lambda s: s.first_pack() or (_END if s.nothing_follows() else None))
-        return None if found is _END else self._build(found)
+        if found is _END:
+            return None
+        check_columns(self.layout, found.body, self._drop)
+        return self._build(found)
 
     def __len__(self) -> int:
         """This rank's packs in the whole epoch that the next `for` hands out, or the rest of; 0
         after the job's end. Connects, as peek() does. TypeError where it is not known before the
-        packs are made."""
+        packs are made: of evaluations before the first whole one."""
         self._refuse_wrong_process()
+        if self._evaluation is not None and self._evaluation.packs is not None:
+            return self._evaluation.packs
         w = self._welcome
         if w is None:
             with self._turn:
@@ -156,10 +177,13 @@ class PackStream:
         self._refuse_wrong_process()
         with self._turn:
             self._claim(iterator)
+            if self._evaluation is not None and iterator.epoch is None:
+                self._stand_before_evaluation(iterator)
             taken = self._wait(lambda s: self._take(s, iterator))
         if taken is _END:
             iterator.finished = True
             raise StopIteration
+        iterator.packs += 1
         self._last = taken
         return self._build(taken)
 
@@ -170,6 +194,9 @@ class PackStream:
         if iterator.epoch is None:
             iterator.epoch = s.handed.point.epoch
         while s.handed.point.epoch == iterator.epoch:
+            head = s.head()
+            if isinstance(head, wire.Pack):  # refused before it counts as handed out
+                check_columns(self.layout, head.body, self._drop)
             message = s.take(time.monotonic())
             if message is None:
                 return _END if s.nothing_follows() else None
@@ -177,7 +204,37 @@ class PackStream:
             self._position = (s.handed, self._position[1] + is_pack)
             if is_pack:
                 return message
+        if self._evaluation is not None:
+            self._evaluation.is_whole(iterator.packs, s)
         return _END
+
+    def _stand_before_evaluation(self, iterator: Optional["_Epoch"] = None) -> None:
+        """Where an evaluation starts that was not begun; `iterator` begins it. Asking for its first
+        pack begins it, also where that fails: so ranks that try again do so in the same epoch."""
+
+        def begin(s):
+            self._pass_over_begun(s)
+            if iterator is not None:
+                iterator.epoch = self._evaluation.begun = s.handed.point.epoch
+
+        self._connected().call(begin)
+
+    def _pass_over_begun(self, s) -> None:
+        self._evaluation.stand_before_next(s, time.monotonic())
+        self._position = (s.handed, self._position[1])
+
+    def _left(self) -> None:
+        """An iterator was dropped: what it left of an evaluation nobody will ask for. Other ranks,
+        in this process even, may want the next one before this rank does."""
+        receiver, stream = self._receiver, weakref.ref(self)
+
+        def pass_over(s):
+            me = stream()
+            if me is not None and me._receiver is receiver and me._iterated() is None:
+                me._pass_over_begun(s)
+
+        if receiver is not None and self._pid == os.getpid():
+            receiver.call_soon(pass_over)
 
     def _wait(self, ready) -> Any:
         receiver = self._connected()
@@ -189,16 +246,33 @@ class PackStream:
                 self._iterator = None
             raise
 
+    def _iterated(self) -> Optional["_Epoch"]:
+        """The iterator that is being used, if any."""
+        it = self._iterator() if self._iterator is not None else None
+        return it if it is not None and not it.finished else None
+
+    def _on_drop(self):
+        if self._evaluation is None:
+            return None
+        stream = weakref.ref(self)
+
+        def dropped(_):
+            me = stream()
+            if me is not None:
+                me._left()
+
+        return dropped
+
     def _claim(self, iterator: "_Epoch") -> None:
-        other = self._iterator() if self._iterator is not None else None
-        if other is not None and other is not iterator and not other.finished:
+        other = self._iterated()
+        if other is not None and other is not iterator:
             raise InUse(
                 "this PackStream is being iterated already, in this process: two iterators would "
                 "take each other's packs. End the first (or drop it), or make a PackStream for "
                 "each rank"
             )
         if other is not iterator:
-            self._iterator = weakref.ref(iterator)
+            self._iterator = weakref.ref(iterator, self._on_drop())
 
     def _build(self, pack: wire.Pack) -> Any:
         return build(self.layout, pack.body, pack.at, self._drop, self._shape[1])
@@ -227,7 +301,7 @@ class PackStream:
         if self._receiver is not None:
             return self._receiver
         dp_rank, peer, endpoint, prefetch, _, _ = self._settings
-        self._way = find_way(self.job, dp_rank, peer, endpoint)
+        self._way = find_way(self.job, dp_rank, peer, endpoint, self.split)
         receiver = Receiver(self._way.endpoint, self._way.rank, prefetch, self._way.dp_size)
         try:
             welcome = receiver.wait(lambda s: s.welcome, *self._patience(), self.step)
@@ -240,7 +314,7 @@ class PackStream:
         self._position = (cursor, self.step)
         self._welcome, self._receiver = welcome, receiver
         self._shape = (welcome.capacity, welcome.padding)
-        ending.watch(self, receiver)
+        ending.watch(self, receiver, self._way)
         return receiver
 
     def _patience(self) -> tuple:
@@ -256,13 +330,16 @@ class PackStream:
     def state_dict(self) -> dict:
         """What comes after the last pack handed out: {version, stream_version, job (16 hex digits),
         identity {setting: value}, epoch, window, pack, step, lanes {"0": [epoch, index,
-        position]}}. JSON-able, equal on all ranks at one step, and free of side effects."""
-        return to_state(self._stand())
+        position]}}. JSON-able, equal on all ranks at one step, and free of side effects. Of the
+        eval split {version, split}: the next `for` is a whole evaluation whatever was before."""
+        return to_state(self._stand()) if self._evaluation is None else to_eval_state()
 
     def load_state_dict(self, state: dict) -> None:
         """Continues there, also while iterating. BadState when it is no state; OtherJob (naming the
         first setting that differs, old and new) or OtherStreamVersion when it is not this line's:
-        at once when connected, otherwise on connecting."""
+        at once when connected, otherwise on connecting. On the eval split it changes nothing."""
+        if self._evaluation is not None:
+            return check_eval_state(state)
         saved = from_state(state)
         receiver = self._receiver
         if receiver is None:
@@ -322,7 +399,8 @@ class PackStream:
     def close(self) -> None:
         """Says that the last pack was used and the last checkpoint is safe, waits until the line
         lets go (5 s at most), and closes the connection. May be called again; state_dict()
-        stays."""
+        stays. Of the eval split: after the last evaluation. A line that `packline run` made serves
+        on, for who evaluates anew, and ends with the training; nothing is waited for then."""
         close_all([self])
 
     def __enter__(self) -> "PackStream":
@@ -343,10 +421,20 @@ class PackStream:
         ending.forget(receiver)
         return receiver
 
+    def _leave(self) -> Sequence[Receiver]:
+        """Takes the connection away, and closes it where no end is to be told; else it is given."""
+        receiver = self._let_go()
+        if self._way.says_done:
+            return [receiver]
+        receiver.stop()
+        return []
+
     def __getstate__(self) -> dict:
         return {
             "job": self.job,
             "layout": self.layout,
+            "split": self.split,
+            "evaluation": copy.copy(self._evaluation),
             "settings": self._settings,
             "drop": self._drop,
             "saved": self._stand(),
@@ -356,6 +444,8 @@ class PackStream:
     def __setstate__(self, state: dict) -> None:
         self.job = state["job"]
         self.layout = state["layout"]
+        self.split = state["split"]
+        self._evaluation = state["evaluation"]
         self._settings = state["settings"]
         self._drop = state["drop"]
         self._saved = state["saved"]
@@ -364,7 +454,8 @@ class PackStream:
 
     def __repr__(self) -> str:
         where = "closed" if self._closed else "connected" if self._receiver else "not connected"
-        return f"PackStream({self.job!r}, layout={self.layout!r}): step {self.step}, {where}"
+        split = "" if self.split == "train" else f", split={self.split!r}"
+        return f"PackStream({self.job!r}, layout={self.layout!r}{split}): step {self.step}, {where}"
 
 
 class _Epoch:
@@ -373,6 +464,7 @@ class _Epoch:
     def __init__(self, stream: PackStream):
         self._stream = stream
         self.epoch: Optional[int] = None
+        self.packs = 0  # handed out
         self.finished = False
 
     def __iter__(self) -> "_Epoch":
@@ -397,7 +489,7 @@ def close_all(streams: Iterable[PackStream]) -> None:
     done, so one after the other each would wait in vain."""
     mine = [s for s in streams if not s._closed and s._pid == os.getpid()]
     open_ = [s for s in mine if s._receiver is not None]
-    if not ending.finish_all([s._let_go() for s in open_]):
+    if not ending.finish_all([receiver for s in open_ for receiver in s._leave()]):
         logger.warning(
             "%s",
             f"the line has not let go within {CLOSE_S:.0f} s of close(): other ranks are not done, "

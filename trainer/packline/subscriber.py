@@ -1,5 +1,5 @@
 """One trainer rank's side of the delivery: the rules C1 to C4 of docs/delivery.md, pure. No socket,
-no clock, no thread: time is an argument. The C++ sibling is sink/subscriber."""
+no clock, no thread: time is an argument. The C++ sibling is lib/client/subscriber."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Subscriber:
         self.session = session
         self.room = room or ROOM_FIRST
         self._follows_size = room is None
+        self._room_max = ROOM_MAX  # of a room that follows the size
         self._mean_bytes = 0.0  # of a pack, the latest ten or so
         self.dp_size = dp_size  # as the line says it; 0 = not known before Welcome
         self.welcome: Optional[wire.Welcome] = None
@@ -81,6 +82,10 @@ class Subscriber:
     def first_pack(self) -> Optional[wire.Pack]:
         return next((m for m in self.buffer if isinstance(m, wire.Pack)), None)
 
+    def head(self) -> Optional[Union[wire.Pack, wire.End]]:
+        """What take() would hand out next; None when nothing is here."""
+        return self.buffer[0] if self.buffer else None
+
     def take(self, now: float) -> Optional[Union[wire.Pack, wire.End]]:
         """The head, now handed out: the checkpoint's cursor stands behind it. None when there is
         none."""
@@ -98,12 +103,18 @@ class Subscriber:
             self._packs -= 1
             self._limit -= 1
             self._look_at_room()
-            self.handed = message.after
+            self.handed = _after(message, self.handed)
             self.progress.add_pack(message.at.epoch, message)
         else:
             self.handed = message.cursor
         self.progress.pass_over(message.passed, self.handed.point)
         return message
+
+    def limit_room(self, packs: int) -> None:
+        """A room that nobody chose is to grow no larger: more packs than these are of no use."""
+        if self._follows_size:
+            self._room_max = max(ROOM_MIN, min(packs, ROOM_MAX))
+            self.room = min(self.room, self._room_max)
 
     def finish(self) -> None:
         """The last pack was used and the last checkpoint is safe."""
@@ -200,7 +211,7 @@ class Subscriber:
         self._packs += 1
         self._follow_size(m.nbytes)
         self._look_at_room()
-        return self._append(m, m.after)
+        return self._append(m, _after(m, self.want))
 
     def _append(self, m: Union[wire.Pack, wire.End], after: Cursor) -> None:
         if after.point <= m.before or len(after.lanes) != len(self.want.lanes):
@@ -224,11 +235,16 @@ class Subscriber:
         if not self._follows_size:
             return
         self._mean_bytes += (nbytes - self._mean_bytes) * (0.1 if self._mean_bytes else 1.0)
-        room = max(ROOM_MIN, min(ROOM_MAX, int(ROOM_BYTES / max(self._mean_bytes, 1.0))))
-        self.room = room
+        room = int(ROOM_BYTES / max(self._mean_bytes, 1.0))
+        self.room = max(ROOM_MIN, min(self._room_max, room))
 
     def _late(self) -> None:
         self.refused += 1
+
+
+def _after(pack: wire.Pack, before: Cursor) -> Cursor:
+    """What comes behind a pack that was wanted at `before`."""
+    return Cursor(pack.after, before.lanes if pack.lanes is None else pack.lanes)
 
 
 def _is_end(welcome: wire.Welcome, cursor: Cursor) -> bool:

@@ -47,7 +47,8 @@ class Pack(NamedTuple):
     dp_rank: int
     before: Point
     at: Point
-    after: Cursor
+    after: Point
+    lanes: Optional[tuple]  # of Place, of the cursor after it; None = as at `before`
     passed: tuple  # of (epoch, Tally)
     digest: int
     samples: int
@@ -208,7 +209,8 @@ def _pack(m: dict, frames) -> Pack:
         dp_rank=h.u32(m, "dp_rank"),
         before=_point(h.mapping(m, "from")),
         at=_point(h.mapping(m, "at")),
-        after=_cursor(h.mapping(m, "after")),
+        after=_point(h.mapping(m, "after")),
+        lanes=None if m.get("lanes") is None else _lanes(h.array(m, "lanes")),
         passed=_passed(m),
         digest=h.uint(body, "digest"),
         samples=counted[0],
@@ -283,6 +285,10 @@ def _as_session(s: dict) -> Session:
 
 
 def _point(p: dict) -> Point:
+    # msgpack has no number above 2^64 - 1; three points a pack are worth a look at all at once.
+    point = p.get("epoch"), p.get("window"), p.get("pack")
+    if type(point[0]) is type(point[1]) is type(point[2]) is int and min(point) >= 0:
+        return Point._make(point)
     return Point(h.uint(p, "epoch"), h.uint(p, "window"), h.uint(p, "pack"))
 
 

@@ -154,9 +154,15 @@ class FakeSink:
         body = {"digest": digest(step), "samples": len(step.raw.ids),
                 "tokens": sum(step.raw.lengths), "frames": len(frames)}  # fmt: skip
         header = self._header("pack", s, dp_rank=self.dp_rank, **{"from": _as_point(step.before)},
-                              at=_as_point(step.at), after=_as_cursor(step.after), passed=passed,
+                              at=_as_point(step.at), after=_as_point(step.after[0]),
+                              lanes=self._lanes_told(step), passed=passed,
                               body=body, a_key_of_a_later_version=[1])  # fmt: skip
         return [header, *frames]
+
+    def _lanes_told(self, step):
+        """None where the lanes are those of the cursor before, as a sink has it."""
+        before = self._chain[self._index[step.before] - 1].after if self._index[step.before] else self.job.start()
+        return None if step.after[1] == before[1] else _as_cursor(step.after)["lanes"]
 
     def _welcome(self, s: dict) -> bytes:
         return self._header(

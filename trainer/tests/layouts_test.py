@@ -9,7 +9,7 @@ import pytest
 import raw as R
 
 from packline import layouts, wire
-from packline.cursor import Cursor, Place, Point
+from packline.cursor import Place, Point
 from packline.digest import pack_digest
 from packline.errors import BadMessage
 from packline.samples import decode_samples
@@ -49,6 +49,35 @@ def test_rows_are_the_samples_of_the_pack(raw):
             else:
                 want = np.array(f.values[i], R.WIRE[f.dtype]).reshape((-1, *f.shape))
                 assert row[name].dtype == want.dtype and (row[name] == want).all()
+
+
+@pytest.mark.parametrize("raw", PACKS)
+def test_columns_are_what_was_received_and_no_copy(raw):
+    frames = R.encode(raw)
+    pack = layouts.build("columns", decode_samples(frames), AT, ())
+    assert pack.pop("lengths").tolist() == raw.lengths
+    for name, f in raw.fields.items():
+        data = pack.pop(name)
+        if f.kind == "opaque":
+            assert data.dtype == np.uint8 and data.tobytes() == b"".join(f.values)
+        elif f.kind == "spans":
+            assert data.dtype == np.uint32 and data.tolist() == [list(s) for v in f.values for s in v]
+        else:
+            want = np.array([x for v in f.values for x in v], R.WIRE[f.dtype]).reshape((-1, *f.shape))
+            assert data.dtype == want.dtype and data.shape == want.shape and (data == want).all()
+        if f.kind != "per_token":
+            rows = pack.pop(name + "_rows")
+            assert rows.dtype == np.uint32 and rows.tolist() == [len(v) for v in f.values]
+        assert data.size == 0 or not data.flags.writeable
+    assert not pack
+
+
+def test_columns_that_are_dropped_are_left_out_with_their_rows():
+    raw = R.rich_pack(random.Random(5), 6)
+    ragged = next(name for name, f in raw.fields.items() if f.kind == "ragged")
+    whole = layouts.build("columns", decode_samples(R.encode(raw)), AT, ())
+    pack = layouts.build("columns", decode_samples(R.encode(raw)), AT, (ragged,))
+    assert set(whole) - set(pack) == {ragged, ragged + "_rows"}
 
 
 @pytest.mark.parametrize("raw", PACKS)
@@ -142,7 +171,7 @@ def test_the_worked_example_of_the_wire_page_is_read():
     assert isinstance(m, wire.Pack)
     assert (m.job, m.dp_size, m.dp_rank) == (0x0123456789ABCDEF, 2, 0)
     assert m.before == m.at == Point(0, 1, 2)
-    assert m.after == Cursor(Point(0, 1, 4), (Place(0, 1, "12.0.0"), Place(0, 0, "")))
+    assert (m.after, m.lanes) == (Point(0, 2, 0), (Place(0, 1, "12.0.0"), Place(0, 1, "9.0.0")))
     pack = layouts.build("numpy", m.body, m.at, ())
     assert pack["input_ids"].tolist() == [5, 6, 7, 8, 9]
     assert pack["labels"].tolist() == [-100, 6, 7, -100, 9]

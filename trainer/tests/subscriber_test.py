@@ -33,7 +33,7 @@ def pack(before, after, dp_rank=1, session=ME, job=JOB, passed=()):
     )
     at = Point(before[0], before[1], before[2] + dp_rank)
     return wire.Pack(
-        job, SIZE, session, dp_rank, Point(*before), at, cursor(*after), passed, 3, 1, 1, 64, body
+        job, SIZE, session, dp_rank, Point(*before), at, Point(*after), cursor(*after).lanes, passed, 3, 1, 1, 64, body
     )
 
 
@@ -237,3 +237,15 @@ def test_an_interrupt_while_a_pack_was_taken_in_loses_and_doubles_nothing():
     assert s.take(0.4) is None and s.want == cursor(0, 1, 0)
     said(s, 0.4)
     assert takes(s, second, 0.5) and s.take(0.5) is second
+
+
+def test_a_pack_that_says_no_lanes_leaves_them_where_they_stand():
+    s = begun(room=3)
+    first = pack((0, 0, 0), (0, 0, 2))
+    s.on_message(first._replace(lanes=None), 0.1)
+    s.on_message(pack((0, 0, 2), (0, 1, 0)), 0.1)
+    assert s.want == cursor(0, 1, 0)
+    s.take(0.2)
+    assert s.handed == Cursor(Point(0, 0, 2), cursor(0, 0, 0).lanes)
+    s.take(0.2)
+    assert s.handed == cursor(0, 1, 0)

@@ -144,6 +144,22 @@ def test_torchtitan_is_a_pair_with_shifted_labels(raw, padding):
     check_columns(pack, raw, p, True)
 
 
+# LLaMA-Factory 10452: padding with position 0 everywhere was thousands of sequences of one token,
+# beyond what kernels take.
+@pytest.mark.parametrize("layout", layouts.OF_TENSORS)
+def test_padding_is_one_segment_however_long(layout):
+    raw = R.random_pack(random.Random(1), 3, 9)
+    tokens = sum(raw.lengths)
+    pack = build(layout, raw, (1, 8192, 0))
+    pack = pack[0] if layout == "torchtitan" else pack
+    at = pack["positions" if layout == "torchtitan" else "position_ids"].flatten().tolist()
+    assert at[tokens:] == list(range(8192 - tokens)) and at.count(0) == 4
+    bounds = {"hf": "cu_seq_lens_q", "flash": "cu_seqlens", "megatron": "cu_seqlens_padded"}
+    if layout in bounds:
+        assert pack[bounds[layout]].tolist()[-2:] == [tokens, 8192]
+        assert len(pack[bounds[layout]]) == 5
+
+
 @pytest.mark.parametrize("padding", PADDINGS)
 def test_rows_and_numpy_are_not_padded(padding):
     raw = R.rich_pack(random.Random(4), 5)

@@ -87,6 +87,25 @@ TEST_CASE("Rules: a line has an address for each process, all apart") {
                   "job.yaml:4: line.producers.0: \"tcp://127.0.0.1:0\" must have a port");
 }
 
+TEST_CASE("Rules: the eval split's addresses are held against the same, and against the line's") {
+  const auto line = [](const std::string& eval) {
+    return "line: {producers: [\"ipc:///p\"], sinks: [\"ipc:///s\"], " + eval + "}\n";
+  };
+  CHECK(with(line("eval_producers: [\"ipc:///ep\"], eval_sinks: [\"ipc:///es\"]")).empty());
+  CHECK(with("line: {eval_producers: [\"ipc:///ep\"], eval_sinks: [\"ipc:///es\"]}\n").empty());
+  CHECK_ONE_HOLDS(with(line("eval_sinks: [\"ipc:///es\"]")), "line.eval_producers: is missing");
+  CHECK_ONE_HOLDS(with(line("eval_producers: [\"ipc:///ep\"], eval_sinks: [\"ipc:///s\"]")),
+                  "\"ipc:///s\" collides with line.");
+  CHECK_ONE_HOLDS(with(line("eval_producers: [\"ipc:///ep\"], eval_sinks: [\"tcp://:0\"]")),
+                  "line.eval_sinks.0: \"tcp://:0\"");
+  CHECK_ONE_HOLDS(with(line("eval_producers: [\"ipc:///e0\", \"ipc:///e1\"], "
+                            "eval_sinks: [\"ipc:///es\"]")),
+                  "line.eval_producers: 2 producers; the eval split is read in order, by one");
+  CHECK_ONE_HOLDS(with(line("eval_producers: [\"ipc:///ep\"], "
+                            "eval_sinks: [\"ipc:///e0\", \"ipc:///e1\"]")),
+                  "line.eval_sinks: 2 sinks for deliver.dp_size: 1");
+}
+
 TEST_CASE("Rules: a line that other hosts can reach says that it is not encrypted") {
   const std::string line = "line: {producers: [\"tcp://d:5550\"], sinks: [\"tcp://g:5550\"]";
   CHECK_ONE_HOLDS(with(line + "}\n"), "line.security: is missing; tcp://d:5550 can be reached");

@@ -55,6 +55,19 @@ TEST_CASE("Live progress: the roles' documents are summed up") {
   CHECK(sample_of(small(), {role("sink-0", {{"slices", 0}}, {})}, 1).trainers_absent);
 }
 
+TEST_CASE("Live progress: what evaluates beside the training is not counted") {
+  const std::vector<RoleDocument> alone = {
+      role("producer-0", {{"windows", 3}, {"records_an_epoch", 50}}, {{"windows_closed", 9}}),
+      role("sink-0", {{"slices", 5}, {"room", 0}}, {{"packs_taken", 7}})};
+  std::vector<RoleDocument> beside = alone;
+  for (const RoleDocument& d : alone) {
+    beside.push_back(d);
+    beside.back().name = "eval-" + d.name;
+  }
+  CHECK(progress_line(small(), {}, sample_of(small(), beside, 2)) ==
+        progress_line(small(), {}, sample_of(small(), alone, 2)));
+}
+
 TEST_CASE("Live progress: the first stage whose output is empty while its input is full limits") {
   LineSample s;
   s.windows_room = 8;

@@ -45,13 +45,17 @@ TEST_CASE("Run folder: a published line is found, by its launcher's life") {
     LineFile line;
     line.job = "/jobs/a\xff.yaml";  // a path may be any bytes
     line.sinks = {folder.address("sink-0")};
+    line.eval_sinks = {folder.address("eval-sink-0")};
     line.pid = ::getpid();
+    CHECK(line.evaluates_beside());
     REQUIRE(folder.write_line(line));
     CHECK(folder.publish(::getpid()).value() == 0);
     CHECK(find_line(job) == folder.line_file());
     const Result<LineFile> read = read_line_file(folder.line_file());
     REQUIRE(read);
     CHECK(read->sinks == line.sinks);
+    CHECK(read->eval_sinks == line.eval_sinks);
+    CHECK(read->eval_producers.empty());
     CHECK(read->pid == line.pid);
   }
   CHECK(find_line(job).empty());

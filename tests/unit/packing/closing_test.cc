@@ -146,6 +146,32 @@ TEST_CASE("Closing: the look-ahead ends after so many samples beyond the window'
   CHECK(taken_by(closing) == Lengths{1, 2});  // the second 4 is not looked at
 }
 
+TEST_CASE("Closing: asking after each sample that comes gives what asking anew gives") {
+  Rng rng(41);
+  std::uint32_t answers = 0;
+  for (int i = 0; i < 300; ++i) {
+    PackSettings settings = small(1 + static_cast<std::uint32_t>(rng.below(40)),
+                                  1 + static_cast<std::uint32_t>(rng.below(6)),
+                                  static_cast<std::uint32_t>(rng.below(6)), 8);
+    settings.lookahead_samples_max = static_cast<std::uint32_t>(rng.below(20));
+    settings.max_samples = static_cast<std::uint32_t>(rng.below(4));
+    settings.strategy = rng.below(2) == 0 ? Strategy::kBestFitDecreasing : Strategy::kSpread;
+    std::vector<Candidate> candidates;
+    Reach reach;
+    for (bool more = true; more;) {
+      more = wants_more(settings, candidates, reach);
+      CHECK(more == wants_more(settings, candidates));
+      CHECK(reach.seen == candidates.size());
+      candidates.push_back({1 + static_cast<std::uint32_t>(rng.below(settings.capacity))});
+      answers += more ? 1 : 0;
+    }
+    const Reach known = reach;  // what follows is of no matter
+    CHECK(!wants_more(settings, candidates, reach));
+    CHECK(reach.seen == known.seen);
+  }
+  CHECK(answers > 1000);
+}
+
 TEST_CASE("Closing: all samples as long as the capacity, or a token more than half of it") {
   for (const std::uint32_t length : {64U, 33U}) {
     const LaneRun run = run_lane(small(64, 8, 4, 2), lane_of(Lengths(50, length)));

@@ -101,7 +101,8 @@ inline LaneRun run_lane(const PackSettings& settings, const Lane& lane, std::uin
       window.carried += w.candidate.age > 0 ? 1 : 0;
     }
     std::uint32_t beyond = 0;
-    while (next < lane.size() && (wants_more(settings, candidates) || beyond++ < more)) {
+    Reach reach;
+    while (next < lane.size() && (wants_more(settings, candidates, reach) || beyond++ < more)) {
       candidates.push_back({lane[next].tokens, 0, 0, lane[next].media});
       waiting.push_back({next++, candidates.back()});
     }

@@ -57,6 +57,18 @@ TEST_CASE("pack_order: by default the packs are shuffled by seed, epoch and wind
   CHECK(pack_order(ordering(3), 2, 31, {}).empty());
 }
 
+TEST_CASE("pack_order: with alike epochs all have the order of epoch 0") {
+  PackSettings s = ordering(3);
+  const auto drawn = [&](std::uint64_t epoch) {
+    return pack_order(s, epoch, 31, costs({5, 1, 4, 2, 3, 9, 8, 7, 6}));
+  };
+  const auto first = drawn(0);
+  CHECK(drawn(2) != first);
+  s.alike_epochs = true;
+  CHECK(drawn(0) == first);
+  CHECK(drawn(2) == first);
+}
+
 TEST_CASE("pack_order: balanced, highest cost first, groups and then groups of them are shuffled") {
   PackSettings s = ordering(2);
   s.balance = Balance::kAttention;

@@ -123,4 +123,33 @@ TEST_CASE("same_kind: spread closes every window by kind") {
   CHECK(sorted(packs_of(c)) == Bins{{0}, {1}, {2}, {3}});
 }
 
+// ms-swift 9104: 91 % text rows and 9 % image rows on 8 ranks: those of a step ran different
+// modules, and training hung.
+TEST_CASE("same_kind: one row in eleven has an image, and no step of 8 ranks mixes kinds") {
+  PackSettings settings = small(2048, 64, 64, 8);
+  settings.same_kind = true;
+  settings.dp_size_multiple = 8;
+  Rng rng(9104);
+  Lane lane;
+  for (int i = 0; i < 20000; ++i)
+    lane.push_back({1 + static_cast<std::uint32_t>(rng.below(600)), rng.below(100) < 9});
+  std::uint64_t steps_with = 0, steps = 0;
+  const LaneRun run = run_lane(settings, lane);
+  for (const LaneWindow& window : run.windows) {
+    const Packs packs = packs_of(window.closing);
+    REQUIRE(packs.size() % 8 == 0);
+    for (std::size_t step = 0; step < packs.size(); step += 8) {
+      std::uint32_t media = 0;
+      for (std::size_t k = step; k < step + 8; ++k)
+        media +=
+            std::ranges::any_of(packs[k], [&](const Placed& p) { return lane[p.candidate].media; });
+      CHECK((media == 0 || media == 8));
+      steps_with += media == 8 ? 1 : 0;
+      ++steps;
+    }
+  }
+  CHECK(steps_with > 20);
+  CHECK(steps - steps_with > 20);
+}
+
 }  // namespace packline::test

@@ -19,6 +19,7 @@ class Throws final : public WindowMaker {
     return w;
   }
   void cancel() override {}
+  std::uint64_t records_taken(std::uint64_t) const override { return 0; }
   std::uint64_t records() const override { return 0; }
   std::uint64_t records_in(std::uint64_t) const override { return 0; }
 };

@@ -18,7 +18,7 @@ Instant at_ms(int ms) { return Instant{milliseconds(ms)}; }
 // One producer of one lane, two ranks, W = 2, unless said otherwise.
 struct Line {
   explicit Line(std::uint32_t credit = 2, std::uint32_t dp_size = 2)
-      : settings{0, 1, JobShape{77, 1, 2, dp_size}, credit, 5, {{"seed", "1"}}, {}},
+      : settings{0, 1, JobShape{77, 1, 2, dp_size}, credit, 5, {{"seed", "1"}}},
         producer(settings, at_ms(0)) {}
 
   Report report(std::uint32_t rank, Place place, std::vector<WindowKey> held = {}) {
@@ -395,6 +395,23 @@ TEST_CASE("Producer: says for what and whom it waits") {
   CHECK(waits[0].since_ms == 2000);
   CHECK(waits[1].whom == "sink 1");
   CHECK(waits[1].since_ms == 2000);
+}
+
+TEST_CASE("Producer: where a trainer may rest between evaluations, that it does is no trouble") {
+  for (const bool fails : {true, false}) {
+    ProducerSettings settings;
+    settings.job = {77, 1, kContinuous, 1};
+    settings.absent_trainer_fails = fails;
+    Producer producer(settings, at_ms(0));
+    Report r;
+    r.envelope = {77, 1};
+    r.session = 5;
+    r.seq = 1;
+    producer.on_report(r, at_ms(0));
+    CHECK(producer.waits(at_ms(1000), 1) ==
+          std::vector<Wait>{{"its trainer to subscribe", "sink 0", 1000, !fails}});
+    CHECK(producer.take_reads(at_ms(1000)).empty());  // nobody has asked
+  }
 }
 
 TEST_CASE("Notice: tells heads, reads, what is on its way and who is slowest") {

@@ -15,11 +15,11 @@ TEST_CASE("Serve: packs in order up to the room, each once") {
   const auto packs = l.told<Pack>();
   CHECK(points(packs) == Points{{0, 0, 1}, {0, 0, 3}, {0, 1, 1}});
   CHECK(packs[0].from == StreamPoint{0, 0, 0});
-  CHECK(packs[0].after.point == StreamPoint{0, 0, 2});
-  CHECK(packs[0].after.lanes[0] == Place{0, 0, ""});  // before the window until its last pack
-  CHECK(packs[1].from == packs[0].after.point);
-  CHECK(packs[1].after.point == StreamPoint{0, 1, 0});
-  CHECK(packs[1].after.lanes[0] == Place{0, 1, "0.1"});
+  CHECK(packs[0].after == StreamPoint{0, 0, 2});
+  CHECK(!packs[0].lanes);  // as before the window, until its last pack
+  CHECK(packs[1].from == packs[0].after);
+  CHECK(packs[1].after == StreamPoint{0, 1, 0});
+  CHECK(packs[1].lanes == std::vector<Place>{{0, 1, "0.1"}, {0, 0, ""}});
   CHECK(packs[1].body.digest == 103);
   CHECK(packs[2].session == TrainerSession{0, 1, 0});
 }
@@ -44,7 +44,8 @@ TEST_CASE("Serve: no room is so large that the transport could not queue what is
   l.sink.on_slice(Line::slice(1, 0, 0), at_ms(2));
   const auto packs = l.told<Pack>();
   CHECK(packs.size() == 3);
-  l.sink.on_subscribe("a", l.subscribe(packs[0].after, 1u << 31), at_ms(3));
+  l.sink.on_subscribe("a", l.subscribe(Line::cursor_after(Line::start(), packs[0]), 1u << 31),
+                      at_ms(3));
   CHECK(l.told<Pack>().size() == 4);
 }
 
@@ -123,7 +124,8 @@ TEST_CASE(
   REQUIRE(packs[0].passed.size() == 1);
   CHECK(packs[0].passed[0].tally.ledger.records_read == 20);
   // The second rank, which had no room until now, is told the same.
-  l.sink.on_subscribe("a", l.subscribe(packs[0].after, 4, 0), at_ms(2));
+  l.sink.on_subscribe("a", l.subscribe(Line::cursor_after(Line::start(), packs[0]), 4, 0),
+                      at_ms(2));
   l.sink.on_subscribe("b", l.subscribe(Line::start(), 1, 1), at_ms(3));
   packs = l.told<Pack>("b");
   REQUIRE(packs.size() == 1);

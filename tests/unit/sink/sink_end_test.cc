@@ -89,6 +89,8 @@ TEST_CASE("Sink: where a trainer may rest between evaluations its absence ends n
   sink.on_notice(l.notice(1), at_ms(5000000));
   sink.tick(at_ms(5000001));
   CHECK_FALSE(sink.exit());
+  CHECK(sink.waits(at_ms(5000001)) ==  // nor is it a sign of trouble
+        std::vector<Wait>{{"the first Subscribe", "its trainer rank", 5000001, true}});
   sink.tick(at_ms(5700000));  // but that of the producers does
   REQUIRE(sink.exit());
   CHECK(sink.exit()->text.find("producer 0 has not been heard") != std::string::npos);
@@ -178,7 +180,7 @@ TEST_CASE("Sink: an epoch without end that has one pack goes on, and so does one
   l.sink.on_slice(Line::slice(1, 0, 0, 0, true), at_ms(3));
   const auto packs = l.told<Pack>();
   REQUIRE(packs.size() == 1);
-  l.sink.on_subscribe("a", l.subscribe(packs[0].after), at_ms(4));
+  l.sink.on_subscribe("a", l.subscribe({packs[0].after, packs[0].lanes.value()}), at_ms(4));
   CHECK_FALSE(l.sink.exit());
   CHECK(l.sink.mark() == StreamPoint{1, 0, 0});
   Line ends;

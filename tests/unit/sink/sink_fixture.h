@@ -68,6 +68,13 @@ struct Line {
     return std::to_string(epoch) + "." + std::to_string(index);
   }
 
+  // Where a rank stands that was handed `pack` at `before`.
+  static Cursor cursor_after(Cursor before, const Pack& pack) {
+    before.point = pack.after;
+    if (pack.lanes) before.lanes = *pack.lanes;
+    return before;
+  }
+
   Notice notice(std::uint32_t producer, bool finished = false) {
     Notice n;
     n.envelope = {77, 2};

@@ -385,5 +385,25 @@ TEST_CASE("WindowMaker: cancel() ends a make() that runs, and those that follow"
   CHECK(made.maker->make(0, Place{}, losses).error().code == ExitCode::kTerminated);
 }
 
+TEST_CASE("WindowMaker: counts the records of its split, no further than it is asked to") {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "[1]\n";
+  Job job = job_over(folder, {folder.write("a", text), folder.write("b", "[1]\n")});
+  const auto counted = [&](std::uint64_t limit) {
+    return maker_of(job).maker->records_taken(limit);
+  };
+  CHECK(counted(1000) == 301);
+  CHECK(counted(7) == 7);
+  job.eval = {0.3, 5};
+  const std::uint64_t trained = counted(1000);
+  job.split = Split::kEval;
+  CHECK(counted(1000) + trained == 301);
+  CHECK(counted(1000) > 50);
+  CHECK(counted(2) == 2);
+  job.eval.fraction = 0;
+  CHECK(counted(1000) == 0);
+}
+
 }  // namespace
 }  // namespace packline

@@ -135,7 +135,8 @@ TEST_CASE("Codec: a pack comes back whole, and its frames are samples") {
   CHECK(x.dp_rank == m.dp_rank);
   CHECK((x.from == m.from));
   CHECK((x.at == m.at));
-  CHECK(x.after == m.after);
+  CHECK((x.after == m.after));
+  CHECK(x.lanes == m.lanes);
   CHECK(x.passed == m.passed);
   check_same(x.body, m.body);
   const auto samples = decode_samples(x.body.frames);

@@ -57,7 +57,8 @@ TEST_CASE("docs/wire.md: the bytes of the worked example are read as what the pa
   const Pack& pack = std::get<Pack>(*m);
   CHECK(pack.envelope == Envelope{0x0123456789ABCDEF, 2});
   CHECK((pack.at == StreamPoint{0, 1, 2}));
-  CHECK(pack.after == Cursor{{0, 1, 4}, {{0, 1, "12.0.0"}, {0, 0, ""}}});
+  CHECK((pack.after == StreamPoint{0, 2, 0}));
+  CHECK(pack.lanes == std::vector<Place>{{0, 1, "12.0.0"}, {0, 1, "9.0.0"}});
   const auto samples = decode_samples(pack.body.frames);
   REQUIRE(samples.has_value());
   CHECK(samples->ids == std::vector<std::string>{"s0:7", "q1@s0:2"});

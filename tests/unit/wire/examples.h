@@ -58,7 +58,7 @@ inline Tally tally(std::uint64_t from) {
 constexpr Envelope kEnvelope{0x0123456789ABCDEF, 2};
 constexpr TrainerSession kSession{1, 1700000000000, 42};
 
-inline Cursor cursor() { return {{0, 1, 4}, {{0, 1, "12.0.0"}, {0, 0, ""}}}; }
+inline Cursor cursor() { return {{0, 2, 0}, {{0, 1, "12.0.0"}, {0, 1, "9.0.0"}}}; }
 
 inline Window window() {
   return {kEnvelope,
@@ -120,7 +120,9 @@ inline Welcome welcome() {
           cursor()};
 }
 
-inline Pack pack() { return {kEnvelope, kSession, 0, {0, 1, 2}, {0, 1, 2}, cursor(), {}, body()}; }
+inline Pack pack() {
+  return {kEnvelope, kSession, 0, {0, 1, 2}, {0, 1, 2}, cursor().point, cursor().lanes, {}, body()};
+}
 
 inline End end() { return {kEnvelope, kSession, {0, 8, 6}, cursor(), {{0, tally(5)}}, true}; }
 

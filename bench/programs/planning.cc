@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/lane_driver.h"
+#include "bench/programs/lane_driver.h"
 #include "lib/packing/epoch_plan.h"
 
 namespace packline::bench {
@@ -142,7 +142,7 @@ int run(int argc, char** argv) {
             static_cast<std::uint32_t>(std::atoi(argv[4])), std::atof(argv[5]),
             std::string(argv[6]) == "attention");
   } else {
-    std::fputs("usage: see the head of bench/planning.cc\n", stderr);
+    std::fputs("usage: see the head of bench/programs/planning.cc\n", stderr);
     return 2;
   }
   return 0;

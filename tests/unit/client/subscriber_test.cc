@@ -1,4 +1,4 @@
-#include "sink/subscriber.h"
+#include "lib/client/subscriber.h"
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,8 @@ struct Client {
     Pack p;
     p.session = kMe;
     p.from = p.at = from.point;
-    p.after = next;
+    p.after = next.point;
+    if (next.lanes != from.lanes) p.lanes = next.lanes;
     p.body = {11, 2, 30, {}};
     EpochTally t;
     t.epoch = from.point.epoch;

@@ -31,18 +31,10 @@ class LaneDriver {
  private:
   bool at_end() const { return read_ == lengths_.size(); }
 
-  // wants_more() walks over all candidates, so it is asked once for each window's worth of tokens.
   void fill() {
-    std::uint64_t tokens = 0;
-    for (const Candidate& c : waiting_) tokens += c.tokens;
-    const std::uint64_t wanted = tokens_wanted(settings_);
-    while (!at_end()) {
-      if (tokens > wanted && !wants_more(settings_, waiting_)) break;
-      for (std::uint32_t i = 0; i < 64 && !at_end(); ++i) {
-        waiting_.push_back({lengths_[read_]});
-        tokens += lengths_[read_++];
-      }
-    }
+    Reach reach;
+    while (!at_end() && wants_more(settings_, waiting_, reach))
+      waiting_.push_back({lengths_[read_++]});
   }
 
   void carry() {

@@ -1,4 +1,4 @@
-#include "sink/subscriber.h"
+#include "lib/client/subscriber.h"
 
 #include <fmt/format.h>
 
@@ -89,7 +89,8 @@ void Subscriber::on_pack(Pack p, Instant now) {
   if (state_ == SubscriberState::kDone) return;
   heard_ = now;
   if (!expected(p.from, p.session) || packs_buffered_ >= settings_.room) return;
-  want_ = p.after;
+  want_->point = p.after;
+  if (p.lanes) want_->lanes = *p.lanes;
   buffer_.emplace_back(std::move(p));
   ++packs_buffered_;
   hungry_since_.reset();
@@ -175,7 +176,8 @@ std::optional<Pack> Subscriber::take(Instant now) {
     epoch(taken->at.epoch) += one;
     progress_.total += one;
     pass(taken->passed);
-    cursor_ = taken->after;
+    cursor_->point = taken->after;
+    if (taken->lanes) cursor_->lanes = *taken->lanes;
   }
   progress_.to = cursor_->point;
   hungry_since_.reset();
