@@ -57,12 +57,19 @@ int check_command(const ReportCommand& c) {
     if (eval) bounds["eval"] = bound_json(*eval);
     const Json out = {{"mistakes", Json::array()},
                       {"settings", effective_yaml(job)},
-                      {"memory_bound_bytes", std::move(bounds)}};
+                      {"memory_bound_bytes", std::move(bounds)},
+                      {"memory_bound_bytes_a_sample", {{"producer", bound.producer_a_sample}}}};
     fmt::print("{}\n", dump_json(out, 2));
     return 0;
   }
   fmt::print("{}\n# memory bound of one process (anonymous, MiB), with {} producer{}:\n#   {}\n",
              effective_yaml(job), producers, producers == 1 ? "" : "s", bound_text(bound));
+  if (bound.producer_a_sample > 0) {
+    fmt::print(
+        "#   and of each producer {} bytes more a sample of an epoch (pack.plan: global): {} MiB "
+        "for ten million\n",
+        bound.producer_a_sample, (bound.producer_a_sample * 10'000'000) >> 20U);
+  }
   if (eval) {
     fmt::print("# and of one that serves the eval split beside it, with 1 producer:\n#   {}\n",
                bound_text(*eval));

@@ -65,6 +65,9 @@ int report_command(const PageCommand& c);
 // The job, or nothing after every mistake was printed (then exit with kWrongJob).
 bool load_or_complain(const JobOption& option, Job& job);
 
+// Says of a job that reads a pipe that this takes its records.
+void say_pipe(const Job& job);
+
 // Prints "packline: <sentence>", or each mistake; returns the exit code.
 int complain(const Error& error);
 int complain(const std::vector<Mistake>& mistakes);

@@ -12,6 +12,16 @@ bool load_or_complain(const JobOption& option, Job& job) {
   return false;
 }
 
+void say_pipe(const Job& job) {
+  for (const SourceSettings& source : job.sources) {
+    if (!source.pipe) continue;
+    log::info(
+        "reads the pipe {} to its end, and what was read is gone: let its writer begin anew for "
+        "the training",
+        source.pattern);
+  }
+}
+
 int complain(const std::vector<Mistake>& mistakes) {
   for (const Mistake& m : mistakes) fmt::print(stderr, "{}\n", m.line_text());
   return static_cast<int>(ExitCode::kWrongJob);

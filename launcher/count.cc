@@ -182,6 +182,7 @@ int count_command(const ReportCommand& c) {
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   if (job.epochs == kContinuous)
     job.epochs = 1;  // every epoch has the same records in another order
+  say_pipe(job);
   OwnEncoders encoders(c.job);
   const auto maker =
       open_job(job, [](const std::string& text) { log::info("{}", text); }, encoders.opener());

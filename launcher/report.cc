@@ -50,6 +50,7 @@ int report_command(const PageCommand& c) {
   Job job;
   if (!load_or_complain(c.job, job)) return static_cast<int>(ExitCode::kWrongJob);
   if (Status ok = check_epoch_exists(job, c.epoch); !ok) return complain(ok.error());
+  say_pipe(job);
   OwnEncoders encoders(c.job);
   const auto maker =
       open_job(job, [](const std::string& text) { log::info("{}", text); }, encoders.opener());

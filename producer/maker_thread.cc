@@ -54,12 +54,16 @@ std::uint64_t MakerThread::quarantine_unwritten() const {
 // An exception, such as memory that ran out, would end the process without a word.
 std::optional<MakerThread::Made> MakerThread::serve(const ReadRequest& request) {
   try {
+    if (const Status ok = maker_->reaches(request.place); !ok) {
+      return Made{request.ticket, tl::unexpected<Error>(ok.error()), true, std::nullopt};
+    }
     std::vector<Loss> losses;
     Result<std::optional<ClosedWindow>> window =
         maker_->try_make(request.lane, request.place, losses);
-    if (!window) return Made{request.ticket, tl::unexpected<Error>(window.error()), std::nullopt};
+    if (!window)
+      return Made{request.ticket, tl::unexpected<Error>(window.error()), false, std::nullopt};
     if (!*window) return std::nullopt;
-    Made made{request.ticket, std::move(**window), std::nullopt};
+    Made made{request.ticket, std::move(**window), false, std::nullopt};
     if (Status ok = quarantine_.write(*made.window, losses); !ok)
       made.quarantine_trouble = ok.error();
     return made;
@@ -68,7 +72,7 @@ std::optional<MakerThread::Made> MakerThread::serve(const ReadRequest& request) 
                 fail(ExitCode::kBug,
                      fmt::format("window {} of lane {}, epoch {}: making it failed: {}",
                                  request.place.index, request.lane, request.place.epoch, e.what())),
-                std::nullopt};
+                false, std::nullopt};
   }
 }
 

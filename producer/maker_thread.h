@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,7 @@ class MakerThread {
   struct Made {
     std::uint64_t ticket = 0;
     Result<ClosedWindow> window;
+    bool gone = false;  // there is none: the source cannot go back to its place
     std::optional<Error> quarantine_trouble;  // the window is whole all the same
   };
 
@@ -41,6 +43,8 @@ class MakerThread {
   // Drops requests that are not wanted any more.
   void forget(const std::function<bool(std::uint64_t ticket)>& wanted);
   std::optional<Made> take();
+  // What make() waits for now, WindowMaker::waits().
+  std::string waits() const { return maker_->waits(); }
   std::uint64_t quarantine_unwritten() const;
 
  private:

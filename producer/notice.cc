@@ -39,7 +39,8 @@ std::optional<std::uint32_t> Producer::slowest_rank() const {
     const Key base = l.held.begin()->first;
     if (slowest && base >= lowest) continue;
     lowest = base;
-    slowest = reports_.slowest_in(lane);
+    const auto awaited = awaited_rank(lane);
+    slowest = awaited ? awaited : reports_.slowest_in(lane);
   }
   return slowest;
 }
@@ -61,9 +62,12 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
     if (l.head) std::tie(ln.epoch, ln.index) = std::tie(l.head->epoch, l.head->index);
     ln.held = static_cast<std::uint32_t>(l.held.size());
     ln.reading = l.ticket != 0 && l.asked;
-    if (ln.reading) ln.reading_ms = elapsed_ms(l.reading_since, now);
+    if (ln.reading) {
+      ln.waits_for = cut(source_wait_);
+      ln.reading_ms = elapsed_ms(source_wait_.empty() ? l.reading_since : source_wait_since_, now);
+    }
     if (!l.refused.empty()) {
-      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused)};
+      ln.refused = {xxh3(l.head->position), ++refused > kRefusedTold ? "" : cut(l.refused), l.gone};
     }
     n.lanes.push_back(std::move(ln));
   }
@@ -75,7 +79,10 @@ Notice Producer::notice(std::uint32_t packers_connected, Instant now) const {
   }
   n.identity = settings_.identity;
   n.slowest_rank = slowest_rank();
-  if (n.slowest_rank) n.slowest_silent_ms = elapsed_ms(reports_.all().at(*n.slowest_rank).at, now);
+  if (n.slowest_rank) {
+    const auto it = reports_.all().find(*n.slowest_rank);
+    n.slowest_silent_ms = elapsed_ms(it == reports_.all().end() ? started_ : it->second.at, now);
+  }
   return n;
 }
 
@@ -109,6 +116,8 @@ std::vector<Wait> Producer::waits(Instant now, std::uint32_t packers_connected) 
                      fmt::format("sink {}", *reports_.slowest_in(lane)),
                      elapsed_ms(l.reading_since, now)});
   }
+  if (!source_wait_.empty())
+    waits.push_back({"records", source_wait_, elapsed_ms(source_wait_since_, now)});
   const auto slowest = slowest_rank();
   if (full_since_ && slowest)
     waits.push_back({"its trainer to take packs: all credit is used",

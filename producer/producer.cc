@@ -94,7 +94,29 @@ bool Producer::reaches(const Lane& l, const Place& base) {
 void Producer::plan_lane(std::uint32_t lane, Lane& l) {
   const auto slowest = reports_.slowest_in(lane);
   if (!slowest) return;
-  const Place& base = *RankReports::place_of(reports_.all().at(*slowest).report, lane);
+  if (!l.head || !awaited_rank(lane)) {
+    move_base(lane, l, *RankReports::place_of(reports_.all().at(*slowest).report, lane));
+  }
+  if (l.held.size() < settings_.window_credit && l.ticket == 0 && l.refused.empty() &&
+      l.head->epoch < settings_.job.epochs) {
+    l.ticket = next_ticket_++;
+    l.asked = false;
+  }
+}
+
+// Of a source that is read once: a rank that has not said yet what it wants in this lane. It may
+// want what others have already.
+std::optional<std::uint32_t> Producer::awaited_rank(std::uint32_t lane) const {
+  if (!settings_.reads_once) return std::nullopt;
+  for (std::uint32_t rank = 0; rank < settings_.job.dp_size; ++rank) {
+    const auto it = reports_.all().find(rank);
+    if (it == reports_.all().end() || RankReports::place_of(it->second.report, lane) == nullptr)
+      return rank;
+  }
+  return std::nullopt;
+}
+
+void Producer::move_base(std::uint32_t lane, Lane& l, const Place& base) {
   const Key key{base.epoch, base.index};
   if (l.base != base) {
     l.base = base;
@@ -108,11 +130,6 @@ void Producer::plan_lane(std::uint32_t lane, Lane& l) {
   }
   l.held.erase(l.held.begin(), l.held.lower_bound(key));
   leases_.drop_below({lane, base.epoch, base.index});
-  if (l.held.size() < settings_.window_credit && l.ticket == 0 && l.refused.empty() &&
-      l.head->epoch < settings_.job.epochs) {
-    l.ticket = next_ticket_++;
-    l.asked = false;
-  }
 }
 
 std::vector<ReadRequest> Producer::take_reads(Instant now) {
@@ -159,14 +176,21 @@ bool Producer::on_window(std::uint64_t ticket, Window w, Instant now) {
 
 // A position comes from whoever can subscribe: it must not be able to end the line. P2 decides
 // again as soon as the base is another one.
-bool Producer::on_refused(std::uint64_t ticket, std::string text) {
+bool Producer::on_refused(std::uint64_t ticket, std::string text, bool gone) {
   if (!wanted(ticket)) return false;
   Lane& l =
       std::ranges::find(lanes_, ticket, [](const auto& e) { return e.second.ticket; })->second;
   l.ticket = 0;
   l.refused = text.empty() ? "the place is none of this job's" : std::move(text);
+  l.gone = gone;
   ++counters_.places_refused;
   return true;
+}
+
+void Producer::on_source_wait(std::string what, Instant now) {
+  if (what == source_wait_) return;
+  source_wait_ = std::move(what);
+  source_wait_since_ = now;
 }
 
 std::vector<Destination> Producer::lacking(const WindowKey& key, Instant now) const {

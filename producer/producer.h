@@ -29,6 +29,8 @@ struct ProducerSettings {
   Identity identity;                // of the job; notices carry it
   DeliveryTimes times = {};
   bool absent_trainer_fails = true;  // else one may rest for hours, which is no sign of trouble
+  // The source cannot go back at will: nothing is let go before every rank has said what it wants.
+  bool reads_once = false;
 };
 
 // ACTIVE ──(every dp_rank's sink reported done)──► FINISHED ──(all said bye, or silence)──► DONE
@@ -86,7 +88,12 @@ class Producer {
   // The window of a ReadRequest cannot be made, because its place is none of this job's: a cursor
   // was changed by hand. The lane stays unread until its base changes; notices say why, so that the
   // sink of the rank that wants it can tell. False when nobody wants it any more.
-  bool on_refused(std::uint64_t ticket, std::string text);
+  // `gone`: it is the job's, but the source cannot go back to it.
+  bool on_refused(std::uint64_t ticket, std::string text, bool gone = false);
+
+  // What the making of windows waits for now, outside of the line: "the pipe P, whose writer sends
+  // nothing"; "" = for nothing. Call it every turn.
+  void on_source_wait(std::string what, Instant now);
 
   // P4: gives try_send each window that some sink lacks, lowest first, with `to` set, and starts
   // the leases where it returned true. False = no packer can be written now: it stops there, starts
@@ -117,12 +124,15 @@ class Producer {
     Instant reading_since{};
     std::optional<Place> base;  // the lowest that a rank wants; none before the first report
     std::string refused;  // why the head cannot be read, as long as the base is this; "" = can
+    bool gone = false;    // of `refused`
   };
 
   bool admits(const Report& r);
   void plan(Instant now);
   static bool reaches(const Lane& l, const Place& base);
   void plan_lane(std::uint32_t lane, Lane& l);
+  void move_base(std::uint32_t lane, Lane& l, const Place& base);
+  std::optional<std::uint32_t> awaited_rank(std::uint32_t lane) const;
   bool full(const Lane& l) const { return l.head && l.held.size() >= settings_.window_credit; }
   bool on_its_way(const Leases::Lease& l) const;
   std::vector<Window*> in_order();
@@ -142,7 +152,9 @@ class Producer {
   Instant finished_at_{};
   std::uint64_t next_ticket_ = 1;
   std::optional<Instant> unsent_since_;  // no packer could be written since then
-  std::optional<Instant> full_since_;    // no lane can be read on for want of credit since then
+  std::string source_wait_;              // what the reading waits for; "" = for nothing
+  Instant source_wait_since_{};
+  std::optional<Instant> full_since_;  // no lane can be read on for want of credit since then
 };
 
 }  // namespace packline

@@ -108,6 +108,7 @@ void ProducerService::start(std::unique_ptr<WindowMaker> maker) {
   settings.job = job_.shape();
   settings.window_credit = job_.deliver.window_credit;
   settings.session = session_;
+  settings.reads_once = std::ranges::any_of(job_.sources, &SourceSettings::pipe);
   settings.identity = job_.identity;
   settings.absent_trainer_fails = job_.deliver.absent_trainer_fails;
   settings.times = job_.deliver.times;
@@ -141,6 +142,7 @@ Exit ProducerService::run(Signals& signals) {
 void ProducerService::turn(Instant t) {
   take_reports(t);
   take_windows(t);
+  machine_->on_source_wait(maker_->waits(), t);
   machine_->tick(t);
   if (encoders_ && machine_->state() != ProducerState::kActive) encoders_->finish();
   maker_->forget([this](std::uint64_t ticket) { return machine_->wanted(ticket); });
@@ -181,7 +183,7 @@ void ProducerService::take_windows(Instant t) {
   while (auto made = maker_->take()) {
     if (made->quarantine_trouble) log::warning("{}", made->quarantine_trouble->text);
     if (!made->window) {
-      take_trouble(made->ticket, made->window.error(), t);
+      take_trouble(*made, t);
       continue;
     }
     ClosedWindow& c = *made->window;
@@ -211,18 +213,19 @@ bool ProducerService::is_empty_epoch(const ClosedWindow& w) const {
          w.packs.empty();
 }
 
-// A place that is none of this job's comes from some rank's cursor: that rank is told. All else is
-// the data's or this program's, and ends the line.
-void ProducerService::take_trouble(std::uint64_t ticket, const Error& error, Instant t) {
+// A place that is none of this job's, or is gone, comes from some rank's cursor: that rank is told.
+// All else is the data's or this program's, and ends the line.
+void ProducerService::take_trouble(const MakerThread::Made& made, Instant t) {
   // An old ticket's trouble is nobody's: the place it was made for is not wanted any more.
-  if (!machine_->wanted(ticket)) return;
-  if (error.code != ExitCode::kWrongJob) {
+  if (!machine_->wanted(made.ticket)) return;
+  const Error& error = made.window.error();
+  if (error.code != ExitCode::kWrongJob && !made.gone) {
     failed_ = Exit{error.code, error.text};
     return;
   }
   log::warning_once(limit_, "refused_place", t, "refused what a trainer rank wants: {}",
                     error.text);
-  machine_->on_refused(ticket, error.text);
+  machine_->on_refused(made.ticket, error.text, made.gone);
 }
 
 void ProducerService::publish(Instant t) {

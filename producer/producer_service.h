@@ -50,7 +50,7 @@ class ProducerService {
   void take_reports(Instant t);
   void take_windows(Instant t);
   bool is_empty_epoch(const ClosedWindow& w) const;
-  void take_trouble(std::uint64_t ticket, const Error& error, Instant t);
+  void take_trouble(const MakerThread::Made& made, Instant t);
   void publish(Instant t);
   void publish_status(Instant t);
   void add_encoders(RoleStatus::Numbers& holds, RoleStatus::Numbers& counters,

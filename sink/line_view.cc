@@ -104,8 +104,12 @@ std::string LineView::about(const WindowKey& key, std::uint32_t lanes, Instant n
   const bool this_one = std::tie(key.epoch, key.index) == std::tie(lane->epoch, lane->index);
   const std::string which = this_one ? "it" : fmt::format("window {} of that lane", head);
   if (lane->refused)
-    return fmt::format("{} cannot make {}, for some rank wants it at a place of no such job: {}",
-                       who, which, lane->refused->text);
+    return fmt::format("{} cannot make {}, for some rank wants it at a place {}: {}", who, which,
+                       lane->refused->gone ? "that is gone" : "of no such job",
+                       lane->refused->text);
+  if (lane->reading && !lane->waits_for.empty())
+    return fmt::format("{}, which makes {}, has waited {} for {}", who, which,
+                       age(lane->reading_ms, old), lane->waits_for);
   if (lane->reading) {
     const std::string encoding =
         n.encoding.empty() ? "" : fmt::format("; it waits for {}", n.encoding);

@@ -142,6 +142,7 @@ void Sink::on_subscribe(const std::string& address, const Subscribe& s, Instant 
   const std::optional<StreamPoint> before = mark();
   move_mark();
   refuse_misfits();
+  if (end_if_bare(now)) return;
   release(p);
   for (Peer& each : peers_) serve(each, now);
   if (mark() != before || all_done() != was_done) report(now);
@@ -199,7 +200,8 @@ void Sink::refuse_unreadable(const Notice& n, Instant now) {
           xxh3(place.position) != lane.refused->position_hash)
         continue;
       ++counters_.refused_bad;
-      send_error(p.address, *p.session, ErrorReason::kOtherJob,
+      send_error(p.address, *p.session,
+                 lane.refused->gone ? ErrorReason::kDataRefused : ErrorReason::kOtherJob,
                  fmt::format("sink {}: producer {} cannot read where the cursor stands: {}",
                              settings_.dp_rank, n.producer, lane.refused->text));
     }
@@ -266,6 +268,7 @@ void Sink::on_slice(Slice s, Instant now) {
   ++counters_.slices;
   refuse_misfits();
   settle();
+  if (end_if_bare(now)) return;
   for (Peer& p : peers_) serve(p, now);
   report(now);
 }

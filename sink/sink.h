@@ -128,6 +128,7 @@ class Sink {
   bool admits(const Slice& s);
   void move_mark();
   void settle();
+  bool end_if_bare(Instant now);
   const Slice* slice_at(const Cursor& c) const;
   void refuse_misfits();
   void refuse_unreadable(const Notice& n, Instant now);

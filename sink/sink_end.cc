@@ -7,6 +7,27 @@
 #include "sink/sink.h"
 
 namespace packline {
+namespace {
+
+// Of an epoch that has no pack.
+std::string what_became_of(const Ledger& l) {
+  if (l.records_read == 0)
+    return "it holds no record: name sources that do (or set another part aside for split: eval)";
+  std::string reasons;
+  const auto add = [&](std::string_view name, std::uint64_t count) {
+    if (count > 0) reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", name, count);
+  };
+  for (std::size_t i = 0; i < kRecordLosses; ++i)
+    add(name_of(static_cast<RecordLoss>(i)), l.records_lost[i]);
+  for (std::size_t i = 0; i < kSampleLosses; ++i)
+    add(name_of(static_cast<SampleLoss>(i)), l.samples_lost[i]);
+  return fmt::format(
+      "all of its {} records were lost ({}); the quarantine file of each lane says "
+      "where and why",
+      l.records_read, reasons.empty() ? "no samples" : reasons);
+}
+
+}  // namespace
 
 bool Sink::all_done() const {
   return std::ranges::all_of(peers_, [](const Peer& p) { return p.session && p.done; });
@@ -106,12 +127,35 @@ void Sink::check_failed(Instant now) {
       now);
 }
 
+// S4: of a job without end, an epoch that had no pack from its first window to its last. The next
+// would be alike, and so on for ever: nobody would ever get a pack, nor learn why.
+bool Sink::end_if_bare(Instant now) {
+  if (settings_.job.epochs != kContinuous || !mark_) return false;
+  const StreamPoint from = lowest_want_->point;
+  if (from.window != 0 || from.pack != 0 || mark_->point.epoch == from.epoch) return false;
+  Ledger ledger;
+  for (Cursor c = *lowest_want_; c.point.epoch == from.epoch;) {
+    const Slice* s = slice_at(c);
+    if (s == nullptr) return false;  // it is kept until every rank has come past it
+    ledger += s->ledger;
+    c = after_window(settings_.job, c, s->after, s->last);
+  }
+  end(ExitCode::kDataRefused,
+      fmt::format("sink {}: epoch {} has no pack at all, and epochs is continuous: {}",
+                  settings_.dp_rank, from.epoch, what_became_of(ledger)),
+      now);
+  return true;
+}
+
 void Sink::end(ExitCode code, std::string text, Instant now) {
   state_ = SinkState::kDone;
   if (code != ExitCode::kDone) {
     for (const Peer& p : peers_) {
       if (!p.session || now - p.heard > settings_.times.silent) continue;
-      send_error(p.address, *p.session, ErrorReason::kLineFailed, text);
+      send_error(
+          p.address, *p.session,
+          code == ExitCode::kDataRefused ? ErrorReason::kDataRefused : ErrorReason::kLineFailed,
+          text);
     }
   }
   exit_ = Exit{code, std::move(text)};

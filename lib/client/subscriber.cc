@@ -12,7 +12,8 @@ namespace packline {
 namespace {
 
 constexpr std::size_t kEpochsKept = 64;
-constexpr std::uint64_t kLongestMs = 7 * 24 * 3600 * 1000;  // the most that a job file takes
+constexpr std::uint64_t kLongestMs =
+    std::uint64_t{7} * 24 * 3600 * 1000;  // the most that a job file takes
 
 // A number off the wire: as nanoseconds a large one would overflow.
 Duration told(std::uint64_t ms) { return std::chrono::milliseconds(std::min(ms, kLongestMs)); }
@@ -119,7 +120,10 @@ void Subscriber::on_error(const ErrorMessage& e, Instant now) {
   // Who said done has used every pack already, whoever is there now.
   const bool late = state_ == SubscriberState::kClosing &&
                     (e.reason == ErrorReason::kLineFailed || e.reason == ErrorReason::kFenced);
-  end(late ? ExitCode::kDone : job ? ExitCode::kWrongJob : ExitCode::kUnreachable, e.text);
+  const ExitCode code = e.reason == ErrorReason::kDataRefused ? ExitCode::kDataRefused
+                        : job                                 ? ExitCode::kWrongJob
+                                                              : ExitCode::kUnreachable;
+  end(late ? ExitCode::kDone : code, e.text);
 }
 
 void Subscriber::on_waiting(const Waiting& w, Instant now) {

@@ -73,6 +73,7 @@ void resolve_sources(Job& job, Findings& findings) {
     if (files) {
       job.sources[i].files = std::move(*files);
       check_source_files(job, i, findings);
+      check_pipe(job, i, findings);
     } else {
       findings.add(key, std::move(files.error()));
     }

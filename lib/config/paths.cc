@@ -118,7 +118,7 @@ std::string absolute_path(const std::string& folder, const std::string& path) {
   return (fs::path(folder) / path).lexically_normal().string();
 }
 
-std::string why_unreadable(const std::string& path) {
+std::string why_unreadable(const std::string& path, Pipes pipes) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {
     struct stat link{};
@@ -127,7 +127,8 @@ std::string why_unreadable(const std::string& path) {
     return error == ENOENT ? kAbsent : fmt::format("cannot be read: {}", std::strerror(error));
   }
   if (S_ISDIR(info.st_mode)) return "is a folder, not a file";
-  if (!S_ISREG(info.st_mode)) return "is no regular file";
+  if (!S_ISREG(info.st_mode) && !(S_ISFIFO(info.st_mode) && pipes == Pipes::kTaken))
+    return "is no regular file";
   if (::access(path.c_str(), R_OK) != 0) {
     return fmt::format("cannot be read: {}", std::strerror(errno));
   }
@@ -146,7 +147,7 @@ tl::expected<std::vector<std::string>, std::string> matched_files(const std::str
                                files->size(), kFilesMax));
   }
   for (const std::string& file : *files) {
-    if (const std::string why = why_unreadable(file); !why.empty()) {
+    if (const std::string why = why_unreadable(file, Pipes::kTaken); !why.empty()) {
       return Refusal(
           fmt::format("{} {}{}", file, why,
                       why.starts_with("is a folder")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@ std::string absolute_path(const std::string& folder, const std::string& path);
 
 // The absolute paths that a path or pattern names, sorted by their bytes. Errors, as the sentence
 // for the job file: nothing is matched, a match is a folder, cannot be read, is no regular file, or
-// two matches are the same file.
+// two matches are the same file. A named pipe is as good as a file here, and is not opened.
 tl::expected<std::vector<std::string>, std::string> matched_files(const std::string& folder,
                                                                   const std::string& pattern);
 
 // Why a file cannot be read as one: "does not exist", "is a folder", ...; "" when it can.
-std::string why_unreadable(const std::string& path);
+enum class Pipes : std::uint8_t { kRefused, kTaken };
+std::string why_unreadable(const std::string& path, Pipes pipes = Pipes::kRefused);
 
 }  // namespace packline

@@ -24,5 +24,8 @@ void check_sources(const Job& job, Findings& findings);
 // What the names of a source's files say to its settings; looks at no file but the other half of a
 // Megatron pair.
 void check_source_files(const Job& job, std::size_t i, Findings& findings);
+// Whether a source is a pipe (its `pipe` is filled in), and what that says to all settings. Looks
+// at what its files are, and does not open them.
+void check_pipe(Job& job, std::size_t i, Findings& findings);
 
 }  // namespace packline

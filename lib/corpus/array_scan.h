@@ -20,6 +20,7 @@ class ArrayScanner final : public RecordScanner {
   void feed(const char* p, const char* end) override;
   void finish() override;
   std::string trouble() const override { return trouble_; }
+  std::uint64_t pending() const override { return in_element() ? start_ : at_; }
 
  private:
   enum class In : std::uint8_t {
@@ -33,6 +34,9 @@ class ArrayScanner final : public RecordScanner {
     kDone,      // behind the array's ]
   };
 
+  bool in_element() const {
+    return in_ == In::kBrackets || in_ == In::kString || in_ == In::kScalar;
+  }
   void between(char c);           // outside of elements
   void bracket(char c);           // a bracket of an element
   void begin(char c);             // an element begins

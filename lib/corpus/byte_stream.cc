@@ -77,7 +77,10 @@ Result<Compression> compression_of(const Fd& fd, const std::string& path) {
   std::array<char, 16> bytes;
   const auto got = read_at(fd, path, 0, bytes.data(), bytes.size());
   if (!got) return tl::unexpected(got.error());
-  const std::string_view head(bytes.data(), *got);
+  return compression_by({bytes.data(), *got}, path);
+}
+
+Result<Compression> compression_by(std::string_view head, const std::string& path) {
   if (head.starts_with(kGzipMagic)) return Compression::kGzip;
   if (head.starts_with(kZstdMagic) || is_skippable_frame(head)) return Compression::kZstd;
   const auto* unread = std::find_if(kUnread.begin(), kUnread.end(),

@@ -67,6 +67,11 @@ struct StreamFile {
 std::unique_ptr<ByteStream> open_stream(const StreamFile& file, Compression compression,
                                         RestartPoint from = {});
 
+// How content that begins with `head` (16 bytes, or all of it) is packed. Errors (kDataRefused):
+// its name says gzip or zstd and its bytes do not, or it is packed by something that is not read
+// here.
+Result<Compression> compression_by(std::string_view head, const std::string& path);
+
 // How a file is packed, by its first bytes and its name. Errors (kDataRefused): its name says gzip
 // or zstd and its bytes do not, or it is packed by something that is not read here.
 Result<Compression> compression_of(const Fd& fd, const std::string& path);

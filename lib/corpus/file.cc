@@ -18,6 +18,11 @@ std::string cannot(std::string_view file, std::string_view what, int error) {
   return fmt::format("{} cannot be {}: {}", file, what, std::generic_category().message(error));
 }
 
+bool is_pipe(const std::string& path) {
+  struct stat st = {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 Result<Fd> open_to_read(const std::string& file) {
   int fd;
   // Without O_NONBLOCK a pipe without a writer would keep us here for ever.
@@ -41,7 +46,7 @@ Result<FileStamp> stamp_of(const Fd& fd, const std::string& file) {
     return fail(ExitCode::kDataRefused, cannot(file, "looked at", errno));
   }
   return FileStamp{static_cast<std::uint64_t>(st.st_size),
-                   st.st_mtim.tv_sec * std::int64_t{1000000000} + st.st_mtim.tv_nsec,
+                   st.st_ctim.tv_sec * std::int64_t{1000000000} + st.st_ctim.tv_nsec,
                    static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino)};
 }
 

@@ -13,7 +13,7 @@ namespace packline {
 // What tells one state of a file from another.
 struct FileStamp {
   std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
+  std::int64_t changed_ns = 0;  // ctime: unlike mtime nobody can set it back
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool operator==(const FileStamp&) const = default;
@@ -21,6 +21,9 @@ struct FileStamp {
 
 // "FILE cannot be WHAT: CAUSE": the sentence of a call that failed with `error` (an errno).
 std::string cannot(std::string_view file, std::string_view what, int error);
+
+// Whether there is a named pipe (FIFO), or a link to one. Does not open it.
+bool is_pipe(const std::string& path);
 
 // A regular file, to be read. The errors name the file (kDataRefused).
 Result<Fd> open_to_read(const std::string& file);

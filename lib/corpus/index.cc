@@ -26,9 +26,9 @@ constexpr std::uint64_t kIndexVersion = 2;
 struct IndexHeader {
   char magic[8];
   std::uint64_t version;
-  std::uint64_t size;     // of the data file
-  std::int64_t mtime_ns;  // of the data file
-  std::uint64_t content;  // its content sample
+  std::uint64_t size;       // of the data file
+  std::int64_t changed_ns;  // of the data file
+  std::uint64_t content;    // its content sample
   std::uint64_t variant;
   std::uint64_t bytes;  // of its content, unpacked
   std::uint64_t entries;
@@ -124,7 +124,7 @@ Status FileIndex::write(const StreamFile& data, const FileStamp& stamp, std::uin
   std::memcpy(h.magic, kIndexMagic, sizeof kIndexMagic);
   h.version = kIndexVersion;
   h.size = stamp.size;
-  h.mtime_ns = stamp.mtime_ns;
+  h.changed_ns = stamp.changed_ns;
   h.content = content;
   h.variant = recipe.variant;
   h.bytes = out.bytes_;
@@ -168,12 +168,12 @@ Result<FileIndex> FileIndex::open(const std::string& file, const std::string& st
   auto existing = whole_index(path);
   const bool same_size = existing && existing->header.size == stamp->size &&
                          existing->header.variant == recipe.variant;
-  const bool untouched = same_size && existing->header.mtime_ns == stamp->mtime_ns;
+  const bool untouched = same_size && existing->header.changed_ns == stamp->changed_ns;
   if (!untouched) {
     const auto content = content_sample(*data.fd, file, stamp->size);
     if (!content) return tl::unexpected(content.error());
     if (same_size && existing->header.content == *content) {
-      existing->header.mtime_ns = stamp->mtime_ns;
+      existing->header.changed_ns = stamp->changed_ns;
       if (auto ok = put_header(existing->fd, path, existing->header); !ok) {
         return tl::unexpected(ok.error());
       }

@@ -59,10 +59,10 @@ struct IndexRecipe {
 // valid for the file as it was when it was opened.
 //
 // The file `<state>/index/<hash of the path>-<name>.idx` is a header (kIndexHeaderBytes: magic,
-// version, the data file's size, mtime and content sample, the recipe's variant, the content's
+// version, the data file's size, ctime and content sample, the recipe's variant, the content's
 // size, the numbers of entries and of restart points, a hash of both, a hash of the header), the
-// entries and the restart points, little-endian. It is reused while size and mtime are the same, or
-// size and content sample (then the new mtime is noted); else, and when it is torn or not ours,
+// entries and the restart points, little-endian. It is reused while size and ctime are the same, or
+// size and content sample (then the new ctime is noted); else, and when it is torn or not ours,
 // made anew under another name and renamed. A lock makes one process make it and the others wait.
 class FileIndex {
  public:

@@ -14,6 +14,7 @@ class LineScanner final : public RecordScanner {
   void feed(const char* p, const char* end) override;
   void finish() override { close_line(at_); }
   std::string trouble() const override;
+  std::uint64_t pending() const override { return start_; }
 
  private:
   void close_line(std::uint64_t end);

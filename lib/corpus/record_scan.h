@@ -25,6 +25,8 @@ class RecordScanner {
   virtual void finish() = 0;  // the text ended
   // What makes the file unusable, as the end of a sentence that begins with its path; or "".
   virtual std::string trouble() const = 0;
+  // What stands before this place of the text is in `entries`, or no part of a record.
+  virtual std::uint64_t pending() const = 0;
 
   std::vector<IndexEntry> entries;  // taken away by the caller
 };

@@ -40,6 +40,7 @@ struct FieldNames {
 struct SourceSettings {
   std::string pattern;             // as in the job file, for sentences
   std::vector<std::string> files;  // what the pattern matched, absolute, sorted by bytes
+  bool pipe = false;               // its one file is a named pipe
   ReadAs read_as = ReadAs::kAuto;
   Format format = Format::kText;
   RecordIs record = RecordIs::kDocument;
@@ -55,6 +56,8 @@ struct RawRecord {
   std::uint64_t line = 0;  // from 1; of a Megatron pair the record's number there, from 0
   RecordForm form = RecordForm::kJson;
 };
+
+class PipeSource;
 
 // The records of one source, by number, through all its files: any record is reached at once, by an
 // index of 16 bytes a record that is kept in the state folder and reused while the file is the same
@@ -86,6 +89,9 @@ class Source {
   virtual std::string where(std::uint64_t i) const = 0;
   // What the job's fingerprint says of this source's content: sizes and a content sample.
   virtual std::uint64_t content_hash() const = 0;
+
+  // This source where it is a pipe, whose records are there once they came (pipe_source.h).
+  virtual PipeSource* as_pipe() { return nullptr; }
 
   // Bytes that a source holds of packed files that it reads as they are, at most.
   static constexpr std::uint64_t kPackedMemory = std::uint64_t{384} << 20;

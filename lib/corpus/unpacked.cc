@@ -25,9 +25,9 @@ constexpr std::uint64_t kLookEvery = std::uint64_t{16} << 20;  // at the free ro
 
 struct Note {
   char magic[8];
-  std::uint64_t size;     // of the packed file
-  std::int64_t mtime_ns;  // of the packed file
-  std::uint64_t content;  // its content sample
+  std::uint64_t size;       // of the packed file
+  std::int64_t changed_ns;  // of the packed file
+  std::uint64_t content;    // its content sample
   std::uint64_t unpacked_size;
   std::uint64_t unpacked_content;  // the copy's content sample
   std::uint64_t hash;              // of all before
@@ -183,21 +183,21 @@ Result<Unpacked> unpack(const std::string& file, Compression compression,
   packed.size = stamp->size;
   const auto note = read_note(copy + ".note");
   const bool usable = note && note->size == stamp->size && is_as_left(copy, *note);
-  if (usable && note->mtime_ns == stamp->mtime_ns) {
+  if (usable && note->changed_ns == stamp->changed_ns) {
     return Unpacked{copy, *stamp, note->content, false};
   }
   const auto content = content_sample(*packed.fd, file, stamp->size);
   if (!content) return tl::unexpected(content.error());
   if (usable && note->content == *content) {
     Note touched = *note;
-    touched.mtime_ns = stamp->mtime_ns;
+    touched.changed_ns = stamp->changed_ns;
     if (auto ok = write_note(copy + ".note", touched); !ok) return tl::unexpected(ok.error());
     return Unpacked{copy, *stamp, *content, false};
   }
   Note fresh = {};
   std::memcpy(fresh.magic, kNoteMagic, sizeof kNoteMagic);
   fresh.size = stamp->size;
-  fresh.mtime_ns = stamp->mtime_ns;
+  fresh.changed_ns = stamp->changed_ns;
   fresh.content = *content;
   const Unpacking unpacking{packed, compression, folder, say, free};
   if (auto ok = unpacking.make(copy, fresh); !ok) return tl::unexpected(ok.error());

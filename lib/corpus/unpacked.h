@@ -23,7 +23,7 @@ using FreeBytes = std::function<Result<std::uint64_t>(const std::string& folder)
 Result<std::uint64_t> free_bytes(const std::string& folder);
 
 // Unpacks `file` to `<state>/unpacked/<hash of its path>`, once: the copy is reused while the
-// packed file has the same size and mtime, or the same size and content sample, and the copy is as
+// packed file has the same size and ctime, or the same size and content sample, and the copy is as
 // it was left. What that was stands beside it, in `<hash>.note`, which is written last. A lock
 // makes one process unpack it and the others wait.
 //

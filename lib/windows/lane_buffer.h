@@ -40,6 +40,9 @@ class LaneBuffer {
   // The next record. Error (kWrongJob): it lacks a sample that the position names.
   Status add(JudgedRecord record);
 
+  // The lane ends with what was handed in: of one whose `lane_records` was not known.
+  void ends_here() { lane_records_ = next_; }
+
   // Whether the next window needs to see further: not yet enough tokens, and the lane goes on.
   bool wants_more(const PackSettings& settings);
   std::uint64_t tokens() const { return tokens_; }  // of all candidates

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "lib/corpus/byte_stream.h"
+#include "lib/corpus/file.h"
 #include "lib/packing/closing.h"
 #include "lib/windows/read_ahead.h"
 
@@ -36,6 +38,11 @@ constexpr double kClientRoomMin = 2, kClientRoomMax = 64;
 constexpr double kRawTokensFormat = 14, kRawTextFormat = 6;
 constexpr double kColumns = 5;
 
+// A plan of a whole epoch while it is made, EpochPlan and EpochSamples; made, it is a third of
+// that.
+constexpr std::uint64_t kGlobalSample = 17;
+constexpr std::uint64_t kPipeMin = std::uint64_t{16} << 20;
+
 struct BytesAToken {
   double raw;      // bytes of a record, a token
   double loose;    // bytes of a sample outside a window, a token
@@ -59,6 +66,14 @@ double window_tokens(const Job& job) {
   return double{1} * job.pack.packs_per_window * job.pack.capacity;
 }
 
+// Whether a file is packed and read as it is.
+bool is_packed(const std::string& file) {
+  const auto fd = open_to_read(file);
+  if (!fd) return false;
+  const auto compression = compression_of(*fd, file);
+  return compression && *compression != Compression::kNone;
+}
+
 // Of its lanes, the windows that credit allows and the samples looked ahead at; of the lane that is
 // being closed, all its candidates, and the new window beside them; of the reading, the groups in
 // the pool and as many put by, each as bytes or as samples, its records up to twice as long as the
@@ -67,7 +82,8 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
                              const BytesAToken& sizes) {
   const PackSettings& pack = job.pack;
   const std::uint32_t producers = std::clamp(assumptions.producers, 1U, job.lanes);
-  const double lanes = (job.lanes + producers - 1) / producers;
+  const std::uint32_t of_one = (job.lanes + producers - 1) / producers;
+  const double lanes = of_one;
   const double window = window_tokens(job);
   const double candidates = static_cast<double>(tokens_wanted(pack)) + pack.capacity;
   const double a_token = std::max(sizes.raw, sizes.loose);
@@ -82,9 +98,12 @@ std::uint64_t producer_bound(const Job& job, const MemoryAssumptions& assumption
   const double held = lanes * job.deliver.window_credit * window * sizes.packed +
                       lanes * (candidates - window) * sizes.loose + window * sizes.loose +
                       window * sizes.packed + groups * group + planning;
+  const bool pipe = std::ranges::any_of(job.sources, &SourceSettings::pipe);
+  const double kept = (pipe ? static_cast<double>(pipe_memory(job)) : 0) +
+                      static_cast<double>(Source::kPackedMemory) * assumptions.packed_sources;
   return static_cast<std::uint64_t>(kProcess + kWorkerThread * job.encode.threads +
                                     kModelFactor * static_cast<double>(assumptions.model_bytes) +
-                                    held * kAllocatorSlack);
+                                    (held + kept) * kAllocatorSlack);
 }
 
 // Windows: one at hand and its packs; two that wait in the socket and one that is just arriving;
@@ -129,13 +148,26 @@ MemoryAssumptions assumptions_for(const Job& job, std::uint32_t producers) {
     const auto size = std::filesystem::file_size(job.encode.model, none);
     if (!none) assumptions.model_bytes = size;
   }
+  const bool unpacks = job.shuffle.kind == ShuffleKind::kFull || job.pack.plan == PlanKind::kGlobal;
+  for (const SourceSettings& source : job.sources) {
+    if (unpacks || source.pipe) continue;
+    assumptions.packed_sources += std::ranges::any_of(source.files, is_packed);
+  }
   return assumptions;
+}
+
+std::uint64_t pipe_memory(const Job& job) {
+  const double tokens = 2.0 * job.deliver.window_credit * window_tokens(job) +
+                        2 * (static_cast<double>(tokens_wanted(job.pack)) + job.pack.capacity);
+  const double bytes = 2 * tokens * sizes_of(job, {}).raw;
+  return std::max(kPipeMin, static_cast<std::uint64_t>(bytes));
 }
 
 MemoryBound memory_bound(const Job& job, const MemoryAssumptions& assumptions) {
   const BytesAToken sizes = sizes_of(job, assumptions);
   return {producer_bound(job, assumptions, sizes), packer_bound(job, sizes), sink_bound(job, sizes),
-          client_bound(job, assumptions, sizes)};
+          client_bound(job, assumptions, sizes),
+          job.pack.plan == PlanKind::kGlobal ? kGlobalSample : 0};
 }
 
 }  // namespace packline

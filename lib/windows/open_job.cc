@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "lib/corpus/pipe_source.h"
 #include "lib/windows/global_maker.h"
+#include "lib/windows/memory_bound.h"
 #include "lib/windows/window_maker.h"
 
 namespace packline {
@@ -15,6 +17,12 @@ struct Opened {
   Sources sources;
   std::unique_ptr<Encoders> encoders;
 };
+
+Result<std::unique_ptr<Source>> open_source(const Job& job, const SourceSettings& settings,
+                                            const ShuffleSettings& reading, const Say& say) {
+  if (!settings.pipe) return Source::open(settings, job.state, reading, say);
+  return PipeSource::open(settings, job.state, pipe_memory(job));
+}
 
 Result<Opened> open_parts(const Job& job, const Say& say, const OpenEncoders& open_encoders) {
   Opened opened;
@@ -28,7 +36,7 @@ Result<Opened> open_parts(const Job& job, const Say& say, const OpenEncoders& op
     if (const Status ok = compatible(job.encode, settings.format); !ok) {
       return fail(ok.error().code, fmt::format("source {}: {}", settings.pattern, ok.error().text));
     }
-    Result<std::unique_ptr<Source>> source = Source::open(settings, job.state, reading, say);
+    Result<std::unique_ptr<Source>> source = open_source(job, settings, reading, say);
     if (!source) return tl::unexpected<Error>(source.error());
     opened.sources.push_back(std::move(*source));
   }

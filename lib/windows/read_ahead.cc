@@ -31,6 +31,12 @@ void ReadAhead::restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> or
   l.head = head;
 }
 
+void ReadAhead::restart(std::uint32_t lane, PipeOrder& pipe, std::uint64_t epoch,
+                        const std::vector<std::uint64_t>& first, std::uint64_t head) {
+  restart(lane, pipe.order(), epoch, first, head);
+  lanes_[lane].pipe = &pipe;
+}
+
 void ReadAhead::read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder> order,
                             std::uint64_t epoch, std::vector<std::uint64_t> places) {
   stop(lane);
@@ -62,6 +68,28 @@ bool ReadAhead::more(std::uint32_t lane) const {
   return !l.groups.empty() || unread(l);
 }
 
+Result<bool> ReadAhead::has_next(std::uint32_t lane) {
+  Lane& l = lanes_[lane];
+  if (l.pipe == nullptr || !l.groups.empty()) return more(lane);
+  const std::uint64_t number = l.first.empty() ? l.head : l.first.front();
+  if (unread(l) && !l.unreadable) settled(l, number, true);
+  if (l.unreadable) return tl::unexpected<Error>(*l.unreadable);
+  return more(lane);
+}
+
+// Whether the order is known at a record of the lane; at the pipe's end, that is the lane's.
+bool ReadAhead::settled(Lane& lane, std::uint64_t number, bool wait) {
+  if (lane.pipe == nullptr) return true;
+  const auto known = lane.pipe->settle(lane.offset + number * lane.stride, wait);
+  lane.order = lane.pipe->order();
+  if (!known) {
+    lane.unreadable = known.error();
+    return false;
+  }
+  if (*known == PipeOrder::Settled::kEnd) lane.end = lane.head;
+  return *known == PipeOrder::Settled::kYes;
+}
+
 // Others than the urgent lane count what was put by as well, so that what nobody asks for cannot
 // pile up.
 bool ReadAhead::room(const Lane& lane, bool urgent) const {
@@ -90,7 +118,8 @@ Result<PoolRecord> ReadAhead::read(const Lane& lane, const Item& item) {
   return record;
 }
 
-void ReadAhead::submit_group(std::uint32_t lane) {
+// Of a pipe it waits for the first of the group's records at most. False: there was none.
+bool ReadAhead::submit_group(std::uint32_t lane, bool wait) {
   Lane& l = lanes_[lane];
   Group group;
   EncodePool::Group records;
@@ -98,6 +127,7 @@ void ReadAhead::submit_group(std::uint32_t lane) {
          group.items.size() < kGroupItems && group.bytes < kGroupBytes) {
     Item item;
     item.number = l.first.empty() ? l.head : l.first.front();
+    if (!settled(l, item.number, wait && group.items.empty())) break;
     item.ref = l.order->at(l.offset + item.number * l.stride);
     item.passed_over = !selection_.takes(item.ref.source, item.ref.record);
     if (!item.passed_over) {
@@ -117,13 +147,14 @@ void ReadAhead::submit_group(std::uint32_t lane) {
       l.first.pop_front();
     }
   }
-  if (group.items.empty()) return;
+  if (group.items.empty()) return false;
   l.bytes_ahead += group.bytes;
   bytes_in_pool_ += group.bytes;
   const std::uint64_t number = pool_->submit(std::move(records));
   in_pool_.emplace(number,
                    InPool{lane, l.generation, group.bytes, l.groups_gone + l.groups.size()});
   l.groups.push_back(std::move(group));
+  return true;
 }
 
 // A group goes to its place in its lane, or away when the lane was restarted since.
@@ -163,7 +194,7 @@ Result<std::optional<EncodedRecord>> ReadAhead::try_next(std::uint32_t lane) {
     if (Status ok = take_groups(); !ok) return tl::unexpected<Error>(ok.error());
   }
   if (l.groups.empty()) {
-    if (!l.unreadable && !pool_->full()) submit_group(lane);
+    if (!l.unreadable && !pool_->full()) submit_group(lane, true);
     if (l.groups.empty() && l.unreadable) return tl::unexpected<Error>(*l.unreadable);
     return std::nullopt;
   }
@@ -196,7 +227,8 @@ void ReadAhead::fill(std::uint32_t lane, std::uint64_t tokens, bool urgent) {
   const auto enough = [&] {
     return static_cast<double>(l.bytes_ahead) * tokens_a_byte_ >= static_cast<double>(tokens);
   };
-  while (unread(l) && !l.unreadable && room(l, urgent) && !enough()) submit_group(lane);
+  while (unread(l) && !l.unreadable && room(l, urgent) && !enough() && submit_group(lane)) {
+  }
 }
 
 }  // namespace packline

@@ -13,6 +13,7 @@
 #include "lib/corpus/selection.h"
 #include "lib/corpus/source.h"
 #include "lib/encode/pool.h"
+#include "lib/windows/pipe_order.h"
 
 namespace packline {
 
@@ -46,18 +47,24 @@ class ReadAhead {
   // What was read for it before is forgotten.
   void restart(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                const std::vector<std::uint64_t>& first, std::uint64_t head);
+  // The same for a lane that reads a pipe, whose order grows; the lane's end is where the pipe's
+  // is. `pipe` must outlive it. What has not come is waited for by has_next() and next() alone.
+  void restart(std::uint32_t lane, PipeOrder& pipe, std::uint64_t epoch,
+               const std::vector<std::uint64_t>& first, std::uint64_t head);
   // The same for chosen places of the whole order, whatever lanes they are of; `number` of what
   // comes back is that place.
   void read_places(std::uint32_t lane, std::shared_ptr<const EpochOrder> order, std::uint64_t epoch,
                    std::vector<std::uint64_t> places);
   void stop(std::uint32_t lane);
 
-  // Whether the lane has a record that next() has not given.
+  // Whether the lane has a record that next() has not given; of a pipe, as far as is known.
   bool more(std::uint32_t lane) const;
-  // The lane's next record; there must be one. Nothing while it is being encoded. Error: its bytes
-  // could not be read, or nobody encodes any more.
+  // The same, but waits for a pipe to tell. Error: that record cannot be read.
+  Result<bool> has_next(std::uint32_t lane);
+  // The lane's next record; there must be one. Nothing while it is being encoded; waits for a pipe.
+  // Error: its bytes could not be read, or nobody encodes any more.
   Result<std::optional<EncodedRecord>> try_next(std::uint32_t lane);
-  // Likewise; waits for it.
+  // Likewise; waits for the encoder, too.
   Result<EncodedRecord> next(std::uint32_t lane);
   // Until some group came back from the pool, or somebody calls wake() (from any thread).
   void wait() { pool_->wait(); }
@@ -94,6 +101,7 @@ class ReadAhead {
     std::uint64_t offset = 0, stride = 1;  // record number n stands at offset + n * stride
     std::deque<std::uint64_t> first;       // to be read before `head`
     std::uint64_t head = 0, end = 0;       // records to be read
+    PipeOrder* pipe = nullptr;             // where the records come from one
     std::optional<Error> unreadable;       // of the record that would be read next
     std::deque<Group> groups;              // of this generation, in order: in the pool or put by
     std::uint64_t groups_gone = 0;         // used up, before the first of these
@@ -102,7 +110,8 @@ class ReadAhead {
 
   bool unread(const Lane& lane) const;
   bool room(const Lane& lane, bool urgent) const;
-  void submit_group(std::uint32_t lane);
+  bool settled(Lane& lane, std::uint64_t number, bool wait);
+  bool submit_group(std::uint32_t lane, bool wait = false);
   Result<PoolRecord> read(const Lane& lane, const Item& item);
   Status take_groups();
   void put_by(EncodePool::Done done);

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "lib/base/check.h"
 #include "lib/corpus/order.h"
 #include "lib/packing/closing.h"
 #include "lib/packing/planner.h"
 #include "lib/windows/lane_buffer.h"
+#include "lib/windows/pipe_order.h"
 #include "lib/windows/read_ahead.h"
 #include "lib/windows/record_id.h"
 #include "lib/windows/record_policy.h"
@@ -31,7 +34,15 @@ class LaneWindowMaker final : public WindowMaker {
         encoders_(std::move(encoders)),
         lanes_(job.lanes),
         planner_(job.pack),
-        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes, selection_) {}
+        reading_(sources_, encoders_->open_pool(), job.seed, job.lanes, selection_) {
+    if (sources_.size() != 1) return;
+    pipe_source_ = sources_[0]->as_pipe();
+    if (pipe_source_ == nullptr) return;
+    PL_CHECK(job.lanes == 1 && job.epochs == 1);
+    // As many behind what the slowest rank wants as a producer may be ahead of it.
+    pipe_.emplace(*pipe_source_, job.shuffle, job.seed,
+                  2 * std::uint64_t{job.deliver.window_credit});
+  }
 
   Result<std::optional<ClosedWindow>> try_make(std::uint32_t lane, const Place& place,
                                                std::vector<Loss>& losses) override;
@@ -39,13 +50,22 @@ class LaneWindowMaker final : public WindowMaker {
   void wake() override { reading_.wake(); }
   void cancel() override {
     cancelled_ = true;
+    if (pipe_source_ != nullptr) pipe_source_->cancel();
     reading_.wake();
+  }
+  Status reaches(const Place& place) const override {
+    return pipe_ ? pipe_->check(place.position) : Status{};
+  }
+  std::string waits() const override {
+    return pipe_source_ != nullptr ? pipe_source_->waits() : "";
   }
   std::uint64_t records_taken(std::uint64_t limit) const override {
     return count_taken(sources_, selection_, limit);
   }
   std::uint64_t records() const override;
-  std::uint64_t records_in(std::uint64_t epoch) const override { return new_order(epoch).size(); }
+  std::uint64_t records_in(std::uint64_t epoch) const override {
+    return pipe_ ? 0 : new_order(epoch).size();
+  }
 
  private:
   struct Lane {
@@ -73,7 +93,9 @@ class LaneWindowMaker final : public WindowMaker {
   std::vector<Lane> lanes_;
   std::uint64_t made_ = 0;  // windows
   Planner planner_;
-  ReadAhead reading_;  // last: its threads end before what they use
+  PipeSource* pipe_source_ = nullptr;  // where the job reads one
+  std::optional<PipeOrder> pipe_;      // its order
+  ReadAhead reading_;                  // last: its threads end before what they use
 };
 
 std::uint64_t LaneWindowMaker::records() const {
@@ -91,6 +113,7 @@ EpochOrder LaneWindowMaker::new_order(std::uint64_t epoch) const {
 }
 
 std::shared_ptr<const EpochOrder> LaneWindowMaker::order_of(std::uint64_t epoch) {
+  if (pipe_) return pipe_->order();
   if (auto known = orders_[epoch].lock()) return known;
   auto order = std::make_shared<const EpochOrder>(new_order(epoch));
   orders_[epoch] = order;
@@ -103,8 +126,13 @@ Status LaneWindowMaker::start_lane(std::uint32_t lane, const Place& place) {
   LaneBuffer& buffer = lanes_[lane].buffer;
   const auto lanes = static_cast<std::uint32_t>(lanes_.size());
   const bool cuts = pack_.strategy == Strategy::kWrapped;
+  if (Status ok = reaches(place); !ok) return ok;
   if (Status ok = buffer.start(lane, place, order->lane_size(lane, lanes), cuts); !ok) return ok;
-  reading_.restart(lane, order, place.epoch, buffer.carried_records(), buffer.head());
+  if (pipe_) {
+    reading_.restart(lane, *pipe_, place.epoch, buffer.carried_records(), buffer.head());
+  } else {
+    reading_.restart(lane, order, place.epoch, buffer.carried_records(), buffer.head());
+  }
   return {};
 }
 
@@ -144,7 +172,12 @@ void LaneWindowMaker::read_ahead_of(std::uint32_t lane) {
 // False: the lane's next record is still being encoded.
 Result<bool> LaneWindowMaker::read_enough(std::uint32_t lane) {
   LaneBuffer& buffer = lanes_[lane].buffer;
-  while (buffer.wants_more(pack_)) {
+  for (;;) {
+    // A lane's last window is closed by other rules, so where a pipe ends must be known before.
+    const Result<bool> goes_on = reading_.has_next(lane);
+    if (!goes_on) return tl::unexpected<Error>(goes_on.error());
+    if (!*goes_on) buffer.ends_here();
+    if (!buffer.wants_more(pack_)) return true;
     if (cancelled_) return fail(ExitCode::kTerminated, "reading was cancelled");
     reading_.fill(lane, tokens_missing(lanes_[lane], false), true);
     read_ahead_of(lane);
@@ -167,7 +200,6 @@ Result<bool> LaneWindowMaker::read_enough(std::uint32_t lane) {
     if (!judged) return tl::unexpected<Error>(judged.error());
     if (Status ok = buffer.add(std::move(*judged)); !ok) return tl::unexpected<Error>(ok.error());
   }
-  return true;
 }
 
 Result<std::optional<ClosedWindow>> LaneWindowMaker::try_make(std::uint32_t lane,
@@ -185,6 +217,7 @@ Result<std::optional<ClosedWindow>> LaneWindowMaker::try_make(std::uint32_t lane
   if (!enough) return give_up(lane, enough.error());
   if (!*enough) return std::nullopt;
   l.made_at = ++made_;
+  if (pipe_) pipe_->made(place.index, place.position);
   read_ahead_of(lane);
   Result<ClosedWindow> window =
       l.buffer.close(pack_, planner_, place.index * lanes_.size() + lane, losses);

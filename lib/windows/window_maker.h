@@ -85,6 +85,13 @@ class WindowMaker {
   // follow do the same.
   virtual void cancel() = 0;
 
+  // Whether a place can still be made, of sources that cannot go back. Error (kDataRefused): why
+  // not. Not while make() runs.
+  virtual Status reaches(const Place&) const { return {}; }
+
+  // From any thread: what make() waits for now, as "the pipe P, whose writer sends nothing", or "".
+  virtual std::string waits() const { return ""; }
+
   // How many packs each epoch has, over all ranks; 0 when that is not known beforehand.
   virtual std::uint64_t packs_in_every_epoch() { return 0; }
 

@@ -112,6 +112,7 @@ template <typename Io, Like<RefusedPlace> T>
 void fields(Io& io, T& v) {
   io("position_hash", v.position_hash);
   io("text", v.text);
+  io("gone", v.gone);
 }
 
 template <typename Io, Like<LaneNotice> T>
@@ -123,6 +124,7 @@ void fields(Io& io, T& v) {
   io("held", v.held);
   io("reading", v.reading);
   io("reading_ms", v.reading_ms);
+  io("waits_for", v.waits_for);
   io("refused", v.refused);
 }
 

@@ -164,7 +164,7 @@ void HeaderReader::read(const msgpack::object& o, ErrorReason& v, const Where& w
   std::string name;
   read(o, name, where, bound);
   if (!reading_.ok()) return;
-  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(ErrorReason::kLineFailed); ++i) {
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(ErrorReason::kDataRefused); ++i) {
     if (name_of(static_cast<ErrorReason>(i)) == name) {
       v = static_cast<ErrorReason>(i);
       return;

@@ -18,6 +18,8 @@ std::string_view name_of(ErrorReason r) {
       return "wrong_rank";
     case ErrorReason::kLineFailed:
       return "line_failed";
+    case ErrorReason::kDataRefused:
+      return "data_refused";
   }
   PL_CHECK(false);
 }

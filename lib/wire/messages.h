@@ -160,9 +160,10 @@ enum class ErrorReason : std::uint8_t {
   kOtherDpSize,
   kNotDivisible,
   kWrongRank,
-  kLineFailed
+  kLineFailed,
+  kDataRefused
 };
-// fenced, other_job, other_dp_size, not_divisible, wrong_rank, line_failed
+// fenced, other_job, other_dp_size, not_divisible, wrong_rank, line_failed, data_refused
 std::string_view name_of(ErrorReason r);
 
 // sink -> trainer rank.
@@ -192,10 +193,12 @@ struct SentWindow {
 };
 
 // Why a producer cannot make the window at the head of a lane: the place was given by a cursor that
-// is none of this job's. A rank that wants exactly that place is to be told.
+// is none of this job's, or the source cannot go back to it. A rank that wants exactly that place
+// is to be told.
 struct RefusedPlace {
   std::uint64_t position_hash = 0;  // XXH3 of the position, which may be long
   std::string text;                 // the sentence; cut, and "" beyond the first 64 lanes
+  bool gone = false;                // the job's, but its records cannot be read again
   bool operator==(const RefusedPlace&) const = default;
 };
 
@@ -207,6 +210,7 @@ struct LaneNotice {
   std::uint32_t held = 0;              // windows
   bool reading = false;
   std::uint64_t reading_ms = 0;                        // since when
+  std::string waits_for = {};                          // what the reading waits for, or ""
   std::optional<RefusedPlace> refused = std::nullopt;  // the head cannot be read
   bool operator==(const LaneNotice&) const = default;
 };

@@ -78,6 +78,25 @@ def test_crlf_bom_and_blank_lines_are_read(tmp_path):
     assert (epoch["records"], epoch["samples"], epoch["tokens"]) == (2, 2, 6)
 
 
+@pytest.mark.parametrize("end", [b"", b"\r", b"\r\n", b"\n\n \t\r\n"])
+def test_the_last_line_is_a_record_however_it_ends(tmp_path, end):
+    job = line_job(tmp_path, [b'{"text": "one"}\r\n', b'{"text": "two"}' + end])
+    epoch = count(job)
+    assert (epoch["records"], epoch["samples"], epoch["tokens"]) == (2, 2, 6)
+
+
+def test_a_nul_byte_loses_its_record_and_names_it(tmp_path):
+    job = line_job(tmp_path, [{"text": "fine"}, b'{"text": "nul \0 here"}\n', {"text": "too"}])
+    epoch = count(job)
+    assert (epoch["records"], epoch["samples"], epoch["lost"]["parse"]) == (3, 2, 1)
+    (tmp_path / "data/b.txt").write_bytes(b"a\0b\nfine\nc\xff\n")
+    epoch = count(job, "--set", "sources.0.path=data/b.txt")
+    assert (epoch["records"], epoch["samples"], epoch["tokens"], epoch["lost"]["parse"]) == (3, 1, 4, 2)
+    causes = sorted(e["cause"] for e in epoch["advice"]["losses"]["parse"]["examples"])
+    assert causes == ["the text has a NUL byte at byte 1: it is UTF-16, or no text",
+                      "the text is not valid UTF-8 at byte 1"]
+
+
 def test_a_100_mb_line_is_a_record(tmp_path):
     job = line_job(tmp_path, [{"text": "small"}, {"text": "y" * 100_000_000}])
     epoch = count(job)

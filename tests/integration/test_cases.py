@@ -206,6 +206,41 @@ def test_continuous_stops_when_the_trainer_does(tmp_path):
     assert tail.returncode == 0 and len(tail.stdout.splitlines()) == 9
 
 
+@pytest.mark.parametrize("producers", [1, 2])
+def test_a_continuous_job_that_loses_every_record_ends_with_what_became_of_them(tmp_path, producers):
+    """Not an epoch of nothing after the other for ever."""
+    job = write_lengths(tmp_path, [300] * 40, epochs="continuous", lanes=2)
+    done, _ = packline_run(job, "--producers", producers)
+    assert done.returncode == 3, (done.returncode, done.stderr)
+    assert ("epoch 0 has no pack at all, and epochs is continuous: all of its 40 records were lost (over_long 40)"
+            in done.stderr), done.stderr
+
+
+def test_the_first_pack_comes_after_one_window(tmp_path):
+    """ms-swift 4340, 108,919,656 rows: 66 hours before step 0. What stands far behind is not even looked at."""
+    job = write_lengths(tmp_path, [], shuffle={"kind": "none"}, on_bad_record="stop", **one(64, packs_per_window=8))
+    with open(tmp_path / "data/a.jsonl", "w", encoding="utf-8") as out:
+        out.writelines('{"input_ids": [1, 2, 3]}\n' for _ in range(200_000))
+        out.write("{ this stops whoever reads it\n")
+    tail = run([PACKLINE, "tail", job, "--dp-rank", 0, "--steps", 1])
+    assert tail.returncode == 0 and len(tail.stdout.splitlines()) == 1, tail.stderr
+    stopped = run([PACKLINE, "count", job])
+    assert stopped.returncode == 3 and "a.jsonl:200001" in stopped.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_strict_stops_at_the_one_bad_row_and_names_it(tmp_path, threads):
+    """Reproduced elsewhere: one bad row among 300, two workers, and the parent waits for ever."""
+    job = write_job(tmp_path, on_bad_record="stop", encode={"threads": threads}, sources=[{"path": "data/*.jsonl", "format": "tokens"}])
+    rows = ['{"input_ids": [1, 2]}'] * 300
+    rows[170] = '{"input_ids": "none"}'
+    (tmp_path / "data/a.jsonl").write_text("\n".join(rows) + "\n")
+    done, summary = packline_run(job)
+    assert done.returncode == 3, (done.returncode, done.stderr)
+    assert "a.jsonl:171: " in done.stderr and "input_ids" in done.stderr
+    assert not summary["whole"]
+
+
 def test_sources_that_changed_between_runs_are_noticed(tmp_path):
     job = write_lengths(tmp_path, [5] * 20)
     first, _ = count(job)

@@ -62,6 +62,11 @@ def test_check_prints_the_settings_and_each_roles_memory_bound(job):
     assert "capacity: 256" in done.stdout and "memory bound" in done.stdout
     bound = json.loads(run([PACKLINE, "check", job, "--format", "json"]).stdout)["memory_bound_bytes"]
     assert set(bound) == {"producer", "packer", "sink", "client"} and min(bound.values()) > 1 << 20
+    # what is known only when all samples were read is said by the sample
+    told = json.loads(run([PACKLINE, "check", job, "--set", "pack.plan=global", "--format", "json"]).stdout)
+    assert told["memory_bound_bytes_a_sample"]["producer"] >= 16
+    assert "bytes more a sample of an epoch" in run([PACKLINE, "check", job, "--set", "pack.plan=global"]).stdout
+    assert "a sample of an epoch" not in done.stdout
 
 
 def test_check_says_every_mistake_at_its_line(tmp_path):

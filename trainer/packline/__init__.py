@@ -7,6 +7,7 @@ Importing this package starts no thread and no process, and imports neither torc
 from .errors import (
     BadState,
     Closed,
+    DataRefused,
     Fenced,
     InUse,
     LineFailed,
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BadState",
     "Closed",
+    "DataRefused",
     "Fenced",
     "InUse",
     "LineFailed",

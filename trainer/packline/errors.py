@@ -35,6 +35,10 @@ class LineFailed(PacklineError):
     """The line stopped; the message says which role and why."""
 
 
+class DataRefused(PacklineError):
+    """The records cannot be had: they came through a pipe, which cannot go back, or an epoch without end lost all."""
+
+
 class OtherStreamVersion(PacklineError):
     """The checkpoint's packs were made by other rules than this line's."""
 
@@ -71,4 +75,5 @@ BY_REASON = {
     "not_divisible": NotDivisible,
     "wrong_rank": WrongRank,
     "line_failed": LineFailed,
+    "data_refused": DataRefused,
 }

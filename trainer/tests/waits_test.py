@@ -10,6 +10,7 @@ from fake_sink import FakeSink
 from small_job import SmallJob
 
 from packline import (
+    DataRefused,
     Fenced,
     LineFailed,
     NotDivisible,
@@ -80,7 +81,8 @@ def test_a_sink_that_comes_back_is_found_again(line, run_folder):
 @pytest.mark.parametrize(
     "reason, kind",
     [("fenced", Fenced), ("other_dp_size", OtherDpSize), ("not_divisible", NotDivisible),
-     ("wrong_rank", WrongRank), ("line_failed", LineFailed)],
+     ("wrong_rank", WrongRank), ("line_failed", LineFailed),
+     ("data_refused", DataRefused)],
 )  # fmt: skip
 def test_a_refusal_is_raised_as_its_class_with_the_sinks_sentence(line, reason, kind):
     path, sinks = line(JOB)

@@ -304,6 +304,15 @@ TEST_CASE("Subscriber: an Error to its session ends it with that sentence, other
   c.rank.on_error(e, at_ms(1));
   REQUIRE(c.rank.exit());
   CHECK(*c.rank.exit() == Exit{ExitCode::kUnreachable, "fenced"});
+  for (const auto& [why, code] : {std::pair(ErrorReason::kOtherJob, ExitCode::kWrongJob),
+                                  std::pair(ErrorReason::kDataRefused, ExitCode::kDataRefused)}) {
+    Client other;
+    other.welcomed();
+    e.reason = why;
+    other.rank.on_error(e, at_ms(1));
+    REQUIRE(other.rank.exit());
+    CHECK(other.rank.exit()->code == code);
+  }
 }
 
 TEST_CASE(

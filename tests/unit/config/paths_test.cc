@@ -61,12 +61,14 @@ TEST_CASE("Paths: what matches nothing says where it looked") {
   CHECK(contains(refused(folder, "data/**/x.jsonl"), "** is not read"));
 }
 
-TEST_CASE("Paths: a folder, a pipe or a broken link is no data file") {
+TEST_CASE("Paths: a folder, a device or a broken link is no data file, a pipe is") {
   const JobFolder folder;
   CHECK(contains(refused(folder, "data"),
                  "is a folder, not a file; name its files: \"data/*.jsonl\""));
   REQUIRE(::mkfifo(folder.at("data/pipe").c_str(), 0600) == 0);
-  CHECK(contains(refused(folder, "data/pipe"), "is no regular file"));
+  CHECK(matched_files(folder.at("."), "data/pipe")->size() == 1);
+  CHECK(why_unreadable(folder.at("data/pipe")) == "is no regular file");
+  CHECK(contains(refused(folder, "/dev/null"), "is no regular file"));
   REQUIRE(::symlink("nowhere", folder.at("data/broken").c_str()) == 0);
   CHECK(contains(refused(folder, "data/brok*n"), "is a link to a file that does not exist"));
 }

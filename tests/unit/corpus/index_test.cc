@@ -79,7 +79,7 @@ TEST_CASE("FileIndex: is reused while the file is the same, also when it was onl
   touch(file);
   CHECK_FALSE(opened(file, state).made());
   const std::string refreshed = TempFolder::read(index_file);
-  CHECK(refreshed != first);  // the new mtime is noted
+  CHECK(refreshed != first);  // the new ctime is noted
   CHECK(refreshed.substr(kIndexHeaderBytes) == first.substr(kIndexHeaderBytes));
   CHECK_FALSE(opened(file, state).made());
   CHECK(TempFolder::read(index_file) == refreshed);
@@ -140,19 +140,16 @@ TEST_CASE("FileIndex: a torn or foreign index file is made anew") {
     const FileIndex again = opened(file, state);
     return again.made() && same(again, right);
   };
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kIndexHeaderBytes - 1,
-                                 kIndexHeaderBytes, kIndexHeaderBytes + 16, whole.size() - 1}) {
-    CHECK(mended(whole.substr(0, size)));
-  }
+  for (std::size_t size = 0; size < whole.size(); ++size) CHECK(mended(whole.substr(0, size)));
   CHECK(mended(whole + "x"));
   CHECK(mended(whole + std::string(16, '\0')));
   CHECK(mended(std::string(whole.size(), '\0')));
   CHECK(
       mended("this is somebody's letter, long enough to be taken for a header, which has 88 bytes, "
              "and then some"));
-  for (std::size_t at = 0; at < whole.size(); at += 5) {
+  for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string flipped = whole;
-    flipped[at] ^= 0x10;
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));
     CHECK(mended(flipped));
   }
 }

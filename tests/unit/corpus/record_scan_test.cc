@@ -69,6 +69,7 @@ TEST_CASE("scan_records: what is wrong stands behind the file's name") {
     void feed(const char*, const char*) override {}
     void finish() override {}
     std::string trouble() const override { return ":7: it is wrong"; }
+    std::uint64_t pending() const override { return 0; }
   } refuser;
   const std::string path = s.folder.write("index", "");
   const Fd to(::open(path.c_str(), O_RDWR | O_CLOEXEC));

@@ -82,7 +82,7 @@ TEST_CASE("unpack: a copy that is torn, changed or gone, or whose note is, is ma
   CHECK(mended());
   fs::remove(copy + ".note");
   CHECK(mended());
-  for (std::size_t at = 0; at < note.size(); at += 3) {
+  for (std::size_t at = 0; at < note.size(); ++at) {
     std::string flipped = note;
     flipped[at] = static_cast<char>(flipped[at] ^ 1);
     std::ofstream(copy + ".note", std::ios::binary) << flipped;

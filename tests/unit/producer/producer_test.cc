@@ -78,6 +78,68 @@ struct Line {
 
 using Sent = std::vector<std::string>;
 
+// L5: "A source that cannot seek, such as a pipe, reaches back as far as the credit": not less far
+// because a rank was slow to subscribe.
+TEST_CASE("Producer: of a source that is read once nothing is let go before every rank was heard") {
+  Line l;
+  l.settings.reads_once = true;
+  l.producer = Producer(l.settings, at_ms(0));
+  l.producer.on_report(l.report(0, {0, 0, ""}), at_ms(0));
+  CHECK(l.read(0).size() == 2);
+  l.producer.on_report(l.report(0, {0, 2, "after1"}), at_ms(1));
+  CHECK(l.read(1).empty());
+  CHECK(l.producer.held() == 2);
+  CHECK(l.producer.notice(1, at_ms(500)).slowest_rank == 1);
+  CHECK(l.producer.notice(1, at_ms(500)).slowest_silent_ms == 500);
+  l.producer.on_report(l.report(1, {0, 0, ""}), at_ms(2));
+  CHECK(l.read(2).empty());
+  CHECK(l.sent(2) == Sent{"0:1", "1:1"});
+  // A sink that was started again knows its trainer's want only once that has subscribed.
+  Report empty = l.report(1, {0, 0, ""});
+  empty.session = 999;
+  empty.lanes.clear();
+  l.producer.on_report(empty, at_ms(10'000));
+  CHECK(l.read(10'000).empty());
+  CHECK(l.producer.held() == 2);
+  Report back = l.report(1, {0, 1, "after0"});
+  back.session = 999;
+  l.producer.on_report(back, at_ms(10'001));
+  CHECK(l.read(10'001) == std::vector<Place>{{0, 2, "after1"}});
+  CHECK(l.producer.counters().seeks == 0);
+}
+
+// L7: "Any process that waits can say for what, for whom, and since when".
+TEST_CASE("Producer: what its source waits for is told with its lanes and among its waits") {
+  Line l;
+  l.producer.on_report(l.report(0, {0, 0, ""}), at_ms(0));
+  l.producer.on_report(l.report(1, {0, 0, ""}), at_ms(0));
+  CHECK(l.producer.take_reads(at_ms(0)).size() == 1);
+  l.producer.on_source_wait("the pipe P, whose writer sends nothing", at_ms(100));
+  l.producer.on_source_wait("the pipe P, whose writer sends nothing", at_ms(200));
+  const LaneNotice lane = l.producer.notice(1, at_ms(400)).lanes[0];
+  CHECK(lane.waits_for == "the pipe P, whose writer sends nothing");
+  CHECK(lane.reading_ms == 300);
+  const auto waits = l.producer.waits(at_ms(400), 1);
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].whom == "the pipe P, whose writer sends nothing");
+  CHECK(waits[0].since_ms == 300);
+  l.producer.on_source_wait("", at_ms(500));
+  CHECK(l.producer.notice(1, at_ms(600)).lanes[0].waits_for.empty());
+  CHECK(l.producer.waits(at_ms(600), 1).empty());
+}
+
+TEST_CASE("Producer: a place that is gone is refused as such") {
+  Line l;
+  l.producer.on_report(l.report(0, {0, 3, "gone"}), at_ms(0));
+  const auto reads = l.producer.take_reads(at_ms(0));
+  REQUIRE(reads.size() == 1);
+  CHECK(l.producer.on_refused(reads[0].ticket, "a pipe cannot go back", true));
+  const Notice n = l.producer.notice(1, at_ms(1));
+  REQUIRE(n.lanes[0].refused);
+  CHECK(n.lanes[0].refused->gone);
+  CHECK(n.lanes[0].refused->text == "a pipe cannot go back");
+}
+
 // P2: a place is its number and its position.
 TEST_CASE("Producer: a place with another position than that of its own window is read anew") {
   Line l;

@@ -82,10 +82,22 @@ TEST_CASE("LineView: a window that is being made, or not yet") {
 
 TEST_CASE("LineView: a window whose lane some rank wants from nowhere") {
   View v;
-  v.notice.lanes = {{1, true, 0, 8, 0, false, 0, RefusedPlace{7, "no position of this job"}}};
+  v.notice.lanes = {{1, true, 0, 8, 0, false, 0, "", RefusedPlace{7, "no position of this job"}}};
   CHECK(v.about() ==
         "producer 1 cannot make window 33 of that lane, for some rank wants it at a place of no "
         "such job: no position of this job");
+}
+
+TEST_CASE("LineView: a window whose source is silent or cannot go back to it") {
+  View v;
+  v.notice.lanes = {{1, true, 0, 9, 0, true, 12'000, "the pipe P, whose writer sends nothing"}};
+  CHECK(v.about() ==
+        "producer 1, which makes it, has waited 12 s for the pipe P, whose writer sends nothing");
+  v.notice.lanes = {
+      {1, true, 0, 8, 0, false, 0, "", RefusedPlace{7, "a pipe cannot go back", true}}};
+  CHECK(v.about() ==
+        "producer 1 cannot make window 33 of that lane, for some rank wants it at a place that is "
+        "gone: a pipe cannot go back");
 }
 
 // PROTOCOL: ranks more than the credit apart wait for each other for ever; name it.

@@ -145,5 +145,50 @@ TEST_CASE("Sink: says whom it waits for") {
   CHECK(waits[1] == Wait{"a notice", "producer 0", 5000});
 }
 
+// L4: "Nothing is lost silently", and no rank waits for ever for what will never come.
+TEST_CASE(
+    "Sink: an epoch without end that has no pack ends the line by what became of its records") {
+  SinkSettings settings = Line::make(1, 2);
+  settings.job.epochs = kContinuous;
+  Line l;
+  l.sink = Sink(settings, at_ms(0));
+  l.sink.on_subscribe("a", l.subscribe(Line::start()), at_ms(1));
+  Slice s = Line::slice(0, 0, 0, 0, true);
+  s.ledger.records_lost[0] = 7;
+  s.ledger.samples_lost[1] = 3;
+  l.sink.on_slice(s, at_ms(2));
+  CHECK_FALSE(l.sink.exit());
+  l.sink.on_slice(Line::slice(1, 0, 0, 0, true), at_ms(3));
+  REQUIRE(l.sink.exit());
+  CHECK(l.sink.exit()->code == ExitCode::kDataRefused);
+  CHECK(l.sink.exit()->text ==
+        "sink 1: epoch 0 has no pack at all, and epochs is continuous: all of its 20 records were "
+        "lost (parse 7, over_long 3); the quarantine file of each lane says where and why");
+  const auto told = l.told<ErrorMessage>();
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].reason == ErrorReason::kDataRefused);
+  CHECK(told[0].text == l.sink.exit()->text);
+}
+
+TEST_CASE("Sink: an epoch without end that has one pack goes on, and so does one that ends") {
+  SinkSettings settings = Line::make(1, 2);
+  settings.job.epochs = kContinuous;
+  Line l;
+  l.sink = Sink(settings, at_ms(0));
+  l.sink.on_subscribe("a", l.subscribe(Line::start()), at_ms(1));
+  l.sink.on_slice(Line::slice(0, 0, 0, 2, true), at_ms(2));
+  l.sink.on_slice(Line::slice(1, 0, 0, 0, true), at_ms(3));
+  const auto packs = l.told<Pack>();
+  REQUIRE(packs.size() == 1);
+  l.sink.on_subscribe("a", l.subscribe({packs[0].after, packs[0].lanes.value()}), at_ms(4));
+  CHECK_FALSE(l.sink.exit());
+  CHECK(l.sink.mark() == StreamPoint{1, 0, 0});
+  Line ends;
+  ends.sink.on_subscribe("a", ends.subscribe(Line::start()), at_ms(1));
+  ends.sink.on_slice(Line::slice(0, 0, 0, 0, true), at_ms(2));
+  ends.sink.on_slice(Line::slice(1, 0, 0, 0, true), at_ms(3));
+  CHECK_FALSE(ends.sink.exit());
+}
+
 }  // namespace
 }  // namespace packline

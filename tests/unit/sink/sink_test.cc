@@ -87,7 +87,7 @@ TEST_CASE("Sink: who wants a place that a producer cannot read is told, others a
   l.sink.on_subscribe("c", l.subscribe(Line::start(), 4, 2), at_ms(1));
   Notice n = l.notice(0);
   n.lanes = {
-      {0, true, 0, 1, 0, false, 0, RefusedPlace{xxh3("garbage"), "no position of this job"}}};
+      {0, true, 0, 1, 0, false, 0, "", RefusedPlace{xxh3("garbage"), "no position of this job"}}};
   l.sink.on_notice(n, at_ms(2));
   const auto errors = l.told<ErrorMessage>();
   REQUIRE(errors.size() == 1);
@@ -97,6 +97,13 @@ TEST_CASE("Sink: who wants a place that a producer cannot read is told, others a
   CHECK(l.told<ErrorMessage>("b").empty());
   CHECK(l.told<ErrorMessage>("c").empty());
   CHECK(l.sink.state() == SinkState::kServing);
+
+  // One that is the job's, but gone, is the data's trouble.
+  l.forget();
+  n.lanes[0].refused->gone = true;
+  l.sink.on_notice(n, at_ms(2));
+  REQUIRE(l.told<ErrorMessage>().size() == 1);
+  CHECK(l.told<ErrorMessage>()[0].reason == ErrorReason::kDataRefused);
 
   // A notice from before it came back from another checkpoint is not about it.
   l.forget();

@@ -79,6 +79,36 @@ TEST_CASE("memory_bound: a client's room follows the size of the packs") {
   CHECK(memory_bound(job, {}).client == memory_bound(job, chosen).client);
 }
 
+// What is kept of sources themselves, and what can be said of a plan whose samples nobody has seen.
+TEST_CASE("memory_bound: packed files, a pipe and a global plan have their share") {
+  const test::TempFolder folder;
+  Job job = usual_job();
+  job.shuffle.kind = ShuffleKind::kNone;
+  job.sources[0].files = {folder.write("a.jsonl", "{}\n")};
+  const std::uint64_t plain = bound_of(job).producer;
+  job.sources[0].files.push_back(folder.write("b.jsonl", "\x1F\x8B and so on"));
+  CHECK(bound_of(job).producer >= plain + Source::kPackedMemory);
+  job.shuffle.kind = ShuffleKind::kFull;  // which reads it unpacked
+  CHECK(bound_of(job).producer == plain);
+  CHECK(bound_of(job).producer_a_sample == 0);
+  job.pack.plan = PlanKind::kGlobal;
+  CHECK(bound_of(job).producer_a_sample >= 16);
+  job.pack.plan = PlanKind::kStreaming;
+  job.sources[0].pipe = true;
+  CHECK(bound_of(job).producer >= plain + pipe_memory(job));
+}
+
+TEST_CASE("pipe_memory: the records of the credit's windows and more") {
+  Job job = usual_job();
+  const std::uint64_t window = std::uint64_t{256} * 8192 * 6;  // bytes of text
+  CHECK(pipe_memory(job) > 2 * 4 * window);
+  CHECK(pipe_memory(job) < 30 * window);
+  job.pack.packs_per_window = 1;
+  job.pack.capacity = 128;
+  job.pack.lookahead_packs = 0;
+  CHECK(pipe_memory(job) == 16U << 20U);
+}
+
 TEST_CASE("assumptions_for: a sentencepiece model counts by its size") {
   const test::TempFolder folder;
   Job job = usual_job();

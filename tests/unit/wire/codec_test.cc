@@ -225,7 +225,7 @@ TEST_CASE("Codec: records and what became of them come back whole, each with its
 }
 
 TEST_CASE("Codec: every reason of an error has its name on the wire") {
-  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(ErrorReason::kLineFailed); ++i) {
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(ErrorReason::kDataRefused); ++i) {
     ErrorMessage m = examples::error();
     m.reason = static_cast<ErrorReason>(i);
     CHECK(through(m).reason == m.reason);

@@ -140,8 +140,8 @@ inline Notice notice() {
   n.finished = true;
   n.packers = 2;
   n.unsent_ms = 300;
-  n.lanes = {{5, true, 1, 2, 3, true, 400},
-             {7, false, 4, 5, 6, false, 700, RefusedPlace{0xFEED, "no position"}}};
+  n.lanes = {{5, true, 1, 2, 3, true, 400, "the pipe P"},
+             {7, false, 4, 5, 6, false, 700, "", RefusedPlace{0xFEED, "no position", true}}};
   n.sent = {{{5, 1, 2}, 3, 1200, 4, 3000}};
   n.identity = {{"seed", "17"}, {"pack.capacity", "8192"}};
   n.slowest_rank = 6;
