@@ -153,7 +153,7 @@ class Line:
         found = [r for r in status.get("roles", []) if r.get("role") == "producer"]
         return found[0] if found else {}
 
-    def wait_for(self, seen, timeout_s=30):
+    def wait_for(self, seen, timeout_s=60):
         end = time.monotonic() + timeout_s * PATIENCE
         while not (found := seen()):
             assert self.process.poll() is None, self.process.communicate()[1]
