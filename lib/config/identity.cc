@@ -58,7 +58,7 @@ std::string fields_text(const FieldNames& f) {
 Identity source_identity(const Job& job, std::size_t i, std::uint64_t content) {
   const SourceSettings& source = job.sources[i];
   Identity entries;
-  const auto add = [&](const char* name, std::string value) {
+  const auto add = [&](const char* name, const std::string& value) {
     entries.emplace_back(fmt::format("sources.{}.{}", i, name), shortened(value));
   };
   add("path", relative_pattern(job, source));
