@@ -78,7 +78,7 @@ std::optional<int> LineRun::turn() {
     if (!serves_eval(e.name)) ended_ = Clock::now();
     on_exit(e);
   }
-  end_what_only_evaluates();
+  end_what_only_serves();
   escalate();
   if (children_.running_count() > 0) return std::nullopt;
   return outcome_.value_or(0);
@@ -149,12 +149,13 @@ void LineRun::escalate() {
   }
 }
 
-// Nobody evaluates who does not train: when the command (or the null trainers) and the line's own
-// roles are gone, what serves the eval split is told to go.
-void LineRun::end_what_only_evaluates() {
+// Nobody evaluates who does not train, and nobody has records encoded: when the command (or the
+// null trainers) and the line's own roles are gone, what is left is told to go. An encoder that
+// stands still cannot go by itself.
+void LineRun::end_what_only_serves() {
   if (children_.running_count() == 0) return;
   for (const auto& [name, spec] : specs_) {
-    if (!serves_eval(name) && children_.running(name)) return;
+    if (!serves_eval(name) && role_of(name) != kEncodeRole && children_.running(name)) return;
   }
   if (!outcome_) outcome_ = 0;
   if (!stop_at_ || *stop_at_ > Clock::now()) stop_at_ = Clock::now();

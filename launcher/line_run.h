@@ -18,8 +18,8 @@ namespace packline {
 
 // A whole line on this host: starts every role as a process, starts again what dies, serves the
 // command or null trainers, and stops in order. One thread; turn() is called until it says how the
-// line ended. The roles of the eval split are looked after likewise, but nothing waits for them:
-// they end when all else has.
+// line ended. The roles of the eval split and encoder processes are looked after likewise, but
+// nothing waits for them: they end when all else has.
 //
 // States: RUNNING; STOPPING (the outcome is known, SIGTERM was sent, and after kPatience SIGKILL);
 // ENDED (no child is left).
@@ -49,7 +49,7 @@ class LineRun {
   void on_command_exit(const ChildExit& e);
   void start_again(const ChildExit& e);
   void escalate();
-  void end_what_only_evaluates();
+  void end_what_only_serves();
   std::vector<RankProgress> progress_of(std::string_view prefix) const;
   std::uint64_t packs_handed_out(const std::string& name) const;
   bool all_done() const;

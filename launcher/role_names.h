@@ -10,6 +10,8 @@ constexpr std::string_view kEvalPrefix = "eval-";
 
 inline bool serves_eval(std::string_view name) { return name.starts_with(kEvalPrefix); }
 
+constexpr const char* kEncodeRole = "encode";  // of encoder processes, as role_of() says it
+
 // "eval-sink-3" -> "eval-sink"
 inline std::string role_of(const std::string& name) { return name.substr(0, name.rfind('-')); }
 
